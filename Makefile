@@ -1,0 +1,66 @@
+# A fresh clone needs python3.11, pip and make; .venv is made and kept up to date on the way.
+
+.SHELLFLAGS := -eu -c
+.DEFAULT_GOAL := help
+
+BIN := .venv/bin
+JOBS ?= 2
+TORCH := $(shell sed -n 's/^torch==//p' requirements/run.txt)
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# Two test processes share the machine; torch must not start more threads in each.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS)
+
+.PHONY: help run test test-slow lint docs index bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: .venv/run.stamp ## the single-module benchmark at laptop scale, ours beside the published numbers
+	$(BIN)/wug run mistry2022.single_module --scale laptop
+
+test: lint ## linters, types, import rule, tests and doctests
+	$(PYTEST)
+
+test-slow: .venv/dev.stamp ## the tests that take longer than a minute
+	$(PYTEST) -m slow
+
+lint: .venv/dev.stamp ## linters, types and import rule alone
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+docs: .venv/dev.stamp ## the documentation, into site/
+	$(BIN)/mkdocs build --strict
+
+index: .venv/dev.stamp ## write the registry's index anew
+	$(BIN)/python -m wug.core.index
+
+bench: .venv/run.stamp ## the speed of the fleet against a plain training loop
+	$(BIN)/python benchmarks/fleet.py
+
+clean: ## remove .venv and all that was built; runs/ stays
+	rm -rf .venv build dist site .*_cache .hypothesis
+
+.venv/python.stamp:
+	@for python in $(PYTHON) python3.11 python3; do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
+	    echo "making .venv with $$($$python --version)"; \
+	    $$python -m venv .venv; touch $@; exit 0; \
+	  fi; \
+	done; \
+	echo "wug needs Python 3.11 or newer; found none as python3.11 or python3." \
+	  "Name yours: make PYTHON=/path/to/python ..." >&2; exit 1
+
+.venv/run.stamp: .venv/python.stamp requirements/run.txt pyproject.toml
+	@echo "installing torch $(TORCH) (about 200 MB, more where it brings CUDA)"
+	@$(PIP) torch==$(TORCH) -c requirements/run.txt
+	@echo "installing the other packages and wug"
+	@$(PIP) -r requirements/run.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/dev.stamp: .venv/run.stamp requirements/dev.txt
+	@echo "installing the tools for tests and docs"
+	@$(PIP) -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""What every floor above stands on: registry, seeds, schedules, claims; no torch."""

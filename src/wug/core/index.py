@@ -1,0 +1,75 @@
+"""The generated index of the registers: everything a listing needs, without importing torch.
+
+``python -m wug.core.index`` writes it anew; a test fails when it is stale.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from wug.core.registry import Entry, find, registered
+
+OPEN_FOLDERS = ("units", "layers", "models", "tasks", "analysis", "experiments")
+
+
+def build() -> list[Entry]:
+    """Import every file of the open folders and return what they registered."""
+    for folder in OPEN_FOLDERS:
+        package = importlib.import_module(f"wug.{folder}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    return [entry for entry in registered() if entry.target.startswith("wug.")]
+
+
+def dumps(entries: list[Entry]) -> str:
+    """Return the text of the index file."""
+    rows = [entry.to_json() for entry in entries]
+    return json.dumps(rows, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+@cache
+def load() -> tuple[Entry, ...]:
+    """Read the index that ships with the package."""
+    rows = json.loads((files("wug") / "index.json").read_text(encoding="utf-8"))
+    return tuple(
+        Entry(**{**row, "references": tuple(row["references"]),
+                 "failure_modes": tuple(row["failure_modes"])})
+        for row in rows
+    )  # fmt: skip
+
+
+def entries(kind: str | None = None) -> list[Entry]:
+    """List the indexed entries of a kind, plus those that were registered since by a user."""
+    known = {(entry.kind, entry.key): entry for entry in (*registered(), *load())}
+    return sorted(
+        (entry for entry in known.values() if kind in (None, entry.kind)),
+        key=lambda entry: (entry.kind, entry.key),
+    )
+
+
+def entry(kind: str, key: str) -> Entry:
+    """Return one entry, or raise with the nearest names."""
+    return find(kind, key, entries(kind))
+
+
+def get(kind: str, key: str) -> Any:
+    """Import and return the class or function behind a key.
+
+    Example:
+        >>> get("unit", "nmu").__name__
+        'NMU'
+    """
+    module, _, qualname = entry(kind, key).target.partition(":")
+    return getattr(importlib.import_module(module), qualname)
+
+
+if __name__ == "__main__":
+    path = Path(str(files("wug"))) / "index.json"
+    path.write_text(dumps(build()), encoding="utf-8")
+    print(f"wrote {path}")

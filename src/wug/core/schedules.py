@@ -1,0 +1,83 @@
+"""Numbers that change with the step, as data: they print, hash and compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Steps = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+
+class Schedule(Protocol):
+    """A value for each step."""
+
+    def __call__(self, steps: Steps) -> Values:
+        """Return the values at the given steps."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same value at each step."""
+
+    value: float
+
+    def __call__(self, steps: Steps) -> Values:
+        """Return the value for each step."""
+        return np.full(len(steps), self.value)
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Zero until ``start``, then linear up to ``peak`` at ``end`` (madsen2020, Eq. 16).
+
+    Example:
+        >>> Ramp(10.0, 20, 40)(np.array([0, 20, 30, 99])).tolist()
+        [0.0, 0.0, 5.0, 10.0]
+    """
+
+    peak: float
+    start: int
+    end: int
+
+    def __call__(self, steps: Steps) -> Values:
+        """Return the ramp's height at each step."""
+        return self.peak * np.clip((steps - self.start) / (self.end - self.start), 0, 1)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Multiplied by ``factor`` every so many steps until it reaches ``limit`` (heim2020).
+
+    Example:
+        >>> Growth(1e-7, 1e-5, 10, 100)(np.array([0, 99, 100, 250, 999])).tolist()
+        [1e-07, 1e-07, 1e-06, 1e-05, 1e-05]
+    """
+
+    start: float
+    limit: float
+    factor: float
+    every: int
+
+    def __call__(self, steps: Steps) -> Values:
+        """Return the grown value at each step."""
+        highest = round(np.log(self.limit / self.start) / np.log(self.factor))
+        powers = np.minimum(steps // self.every, highest)
+        # Rounding to 12 digits undoes the noise of repeated multiplication (1e-5, not 9.99...e-6).
+        return np.array([float(f"{self.start * self.factor**p:.12g}") for p in powers])
+
+
+@dataclass(frozen=True)
+class After:
+    """Zero up to and including step ``start``, then ``value``."""
+
+    value: float
+    start: int
+
+    def __call__(self, steps: Steps) -> Values:
+        """Return the value where the step has passed the start."""
+        return np.where(steps > self.start, self.value, 0.0)

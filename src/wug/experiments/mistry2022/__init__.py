@@ -1,0 +1,1 @@
+"""A Primer for Neural Arithmetic Logic Modules (mistry2022)."""

@@ -1,0 +1,1 @@
+"""The engine: trains many replicas (seeds x variants) as one program; checkpoints, resumes."""

@@ -1,0 +1,281 @@
+"""Trains one lot: builds its programs, runs them, evaluates, checkpoints and judges."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+from wug.core.schedules import Constant
+from wug.fleet.checkpoint import load_checkpoint, save_checkpoint
+from wug.fleet.optimisers import OPTIMISERS
+from wug.fleet.outcome import judge
+from wug.fleet.plan import Lot
+from wug.fleet.programs import make_program
+from wug.fleet.replica import Params, State, make_evaluation, make_step
+from wug.fleet.restarts import NEVER, next_restart
+from wug.functional.streams import stream_key
+
+SPLITS = ("validation", "test")
+LARGEST_KEPT = 64
+
+OnProgress = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One trained replica.
+
+    Args:
+        labels: Of its group.
+        seed: Its seed.
+        outcome: See `judge`; with the selected weights if they are few.
+        curves: ``step`` and, for each row, the errors.
+        config: Of its group.
+    """
+
+    labels: Mapping[str, str]
+    seed: int
+    outcome: dict[str, Any]
+    curves: dict[str, list[float]]
+    config: Mapping[str, Any]
+
+
+@dataclass
+class Memory:
+    """Everything that a checkpoint must hold to go on as if nothing had happened."""
+
+    state: State
+    best: Params
+    best_error: Tensor
+    curves: dict[str, list[Tensor]] = field(default_factory=dict)
+    restarts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    started: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    step: int = 0
+
+
+def initial_module(lot: Lot, seed: int, restarts: int = 0) -> nn.Module:
+    """Build a replica's module with the weights of its start or of its n-th restart."""
+    generator = torch.Generator().manual_seed(seed)
+    module = lot.build(generator)
+    redraw = getattr(module, "restart_parameters", getattr(module, "reset_parameters", None))
+    for _ in range(restarts):
+        if redraw is None:
+            raise TypeError(f"{type(module).__name__}: restarts need a reset_parameters method.")
+        redraw(generator)
+    return module
+
+
+def detached(module: nn.Module) -> Params:
+    """Return a module's parameters as a plain dict of tensors."""
+    return {name: value.detach().clone() for name, value in module.named_parameters()}
+
+
+def stack(trees: Sequence[Any]) -> Any:
+    """Stack equal trees of tensors along a new first axis."""
+    return pytree.tree_map(lambda *leaves: torch.stack(leaves), *trees)
+
+
+class Fleet:
+    """The stacked programs and tensors of one lot.
+
+    Args:
+        lot: What to train.
+        device: Where.
+        compiled: Whether to compile the programs or to run their graphs.
+    """
+
+    def __init__(self, lot: Lot, *, device: torch.device, compiled: bool) -> None:
+        self.lot, self.device = lot, device
+        self.module = initial_module(lot, lot.seeds[0]).to(device)
+        self.optimiser = OPTIMISERS[lot.plan.optimiser]()
+        self.dtype = lot.variants[0].task.dtype
+        params = stack([detached(initial_module(lot, seed)) for seed in lot.seeds])
+        params = self._to_device(stack([params] * len(lot.variants)))
+        slots = {
+            name: [torch.zeros_like(value) for _ in range(self.optimiser.num_slots)]
+            for name, value in params.items()
+        }
+        shape = (len(lot.variants), len(lot.seeds))
+        self.groups, self.replicas = self._groups(), self._replicas(params)
+        self.sets = {
+            split: self._to_device(stack([v.task.evaluation_inputs(split).T for v in lot.variants]))
+            .transpose(-1, -2) for split in SPLITS
+        }  # fmt: skip
+        self.memory = Memory(
+            state={"params": params, "slots": slots},
+            best=params,
+            best_error=torch.full(shape, torch.inf, device=device, dtype=torch.float64),
+            restarts=np.zeros(shape, np.int64),
+            started=np.zeros(shape, np.int64),
+        )
+        step, row = self._controls(0, 1)[0]
+        traced = getattr(self.module, "stackable", True)
+        self.step_program = make_program(
+            make_step(lot, self.module),
+            (step, row, self.groups, self.replicas, self.memory.state),
+            compiled=compiled, traced=traced,
+        )  # fmt: skip
+        self.evaluation_program = make_program(
+            make_evaluation(lot, self.module),
+            (self.sets, self.replicas["targets"], params),
+            compiled=compiled, traced=traced,
+        )  # fmt: skip
+
+    def _to_device(self, tree: Any) -> Any:
+        return pytree.tree_map(lambda tensor: tensor.to(self.device), tree)
+
+    def _key(self, labels: Mapping[str, str], *rest: int) -> Tensor:
+        data = {name: value for name, value in sorted(labels.items()) if name != "unit"}
+        return torch.tensor(stream_key("train", *data.items(), *rest))  # type: ignore[arg-type]
+
+    def _groups(self) -> State:
+        groups = [{"inputs": variant.task.input_values()} for variant in self.lot.variants]
+        if self.lot.streams == "shared":
+            for group, variant in zip(groups, self.lot.variants, strict=True):
+                group["key"] = self._key(variant.labels)  # type: ignore[assignment]
+        return self._to_device(stack(groups))
+
+    def _replicas(self, params: Params) -> State:
+        rows = []
+        for variant in self.lot.variants:
+            row = [{"targets": variant.task.target_values(seed)} for seed in self.lot.seeds]
+            if self.lot.streams == "independent":
+                for replica, seed in zip(row, self.lot.seeds, strict=True):
+                    replica["key"] = self._key(variant.labels, seed)  # type: ignore[assignment]
+            rows.append(stack(row))
+        replicas: State = self._to_device(stack(rows))
+        shape = (len(self.lot.variants), len(self.lot.seeds))
+        if self.lot.plan.penalty_below is not None:
+            replicas["penalty_on"] = torch.zeros(shape, dtype=self.dtype, device=self.device)
+        if self.lot.plan.restart is not None:
+            replicas["restart_at"] = torch.full(shape, NEVER, device=self.device)
+            replicas["fresh"] = {name: value.clone() for name, value in params.items()}
+        return replicas
+
+    def _controls(self, start: int, end: int) -> list[tuple[Tensor, Tensor]]:
+        """Return (step, controls) for each step of an interval; controls are (control, group)."""
+        steps = np.arange(start, end)
+        columns = []
+        for variant in self.lot.variants:
+            rows = self.optimiser.controls(steps, variant.learning_rate(steps))
+            columns.append([*rows, (variant.penalty or Constant(0.0))(steps)])
+        table = torch.tensor(np.array(columns), dtype=self.dtype, device=self.device)
+        numbers = torch.tensor(steps, device=self.device)
+        return list(zip(numbers.unbind(), table.permute(2, 1, 0).contiguous().unbind(), strict=True))
+
+    def evaluate(self) -> None:
+        """Add a row to the curves, keep the best parameters, and plan gates and restarts."""
+        memory, plan = self.memory, self.lot.plan
+        row = self.evaluation_program(self.sets, self.replicas["targets"], memory.state["params"])
+        for name, value in row.items():
+            memory.curves.setdefault(name, []).append(value.to(torch.float64))
+        error = row["validation"].to(torch.float64)
+        better = error < memory.best_error
+        memory.best_error = torch.where(better, error, memory.best_error)
+        memory.best = {
+            name: torch.where(better.view(better.shape + (1,) * (value.dim() - 2)), value, old)
+            for (name, value), old in zip(
+                memory.state["params"].items(), memory.best.values(), strict=True
+            )
+        }
+        if plan.penalty_below is not None:
+            self.replicas["penalty_on"] = (error < plan.penalty_below).to(self.dtype)
+        if plan.restart is not None:
+            self._plan_restarts()
+
+    def _plan_restarts(self) -> None:
+        plan, memory = self.lot.plan, self.memory
+        validation = torch.stack(memory.curves["validation"]).numpy(force=True)
+        restart_at = np.full(memory.restarts.shape, NEVER)
+        end = min(memory.step + plan.evaluate_every, plan.steps)
+        for where in np.ndindex(restart_at.shape):
+            curve = validation[(slice(None), *where)]
+            when = next_restart(
+                curve, plan.evaluate_every, int(memory.started[where]), memory.step, end,
+                plan.restart,  # type: ignore[arg-type]
+            )  # fmt: skip
+            if when != NEVER:
+                restart_at[where] = when
+                memory.restarts[where] += 1
+                memory.started[where] = when + 1
+                seed, count = self.lot.seeds[where[1]], int(memory.restarts[where])
+                for name, value in detached(initial_module(self.lot, seed, count)).items():
+                    self.replicas["fresh"][name][where] = value.to(self.device)
+        self.replicas["restart_at"] = torch.tensor(restart_at, device=self.device)
+
+    def advance(self, end: int) -> None:
+        """Train up to step ``end``."""
+        fixed = pytree.tree_leaves((self.groups, self.replicas))
+        state, spec = pytree.tree_flatten(self.memory.state)
+        program = self.step_program.flat
+        for step, row in self._controls(self.memory.step, end):
+            state = program(step, row, *fixed, *state)
+        self.memory.state, self.memory.step = pytree.tree_unflatten(list(state), spec), end
+
+    def train(
+        self,
+        *,
+        checkpoint: Path | None = None,
+        checkpoint_seconds: float = 20.0,
+        on_progress: OnProgress | None = None,
+    ) -> list[Result]:
+        """Train to the end, from a checkpoint if there is one, and judge every replica.
+
+        Args:
+            checkpoint: File to resume from and to save to; none means no checkpoints.
+            checkpoint_seconds: Least time between two saves.
+            on_progress: Called after each evaluation.
+        """
+        plan, memory = self.lot.plan, self.memory
+        if checkpoint is not None and load_checkpoint(checkpoint, self):
+            memory = self.memory
+        else:
+            self.evaluate()
+        saved = began = time.monotonic()
+        first = memory.step
+        while memory.step < plan.steps:
+            self.advance(min(memory.step + plan.evaluate_every, plan.steps))
+            self.evaluate()
+            now = time.monotonic()
+            if checkpoint is not None and now - saved >= checkpoint_seconds:
+                save_checkpoint(checkpoint, self)
+                saved = time.monotonic()
+            if on_progress is not None:
+                rate = (memory.step - first) * self.lot.num_replicas / max(now - began, 1e-9)
+                on_progress({"step": memory.step, "steps": plan.steps, "rate": rate,
+                             "replicas": self.lot.num_replicas})  # fmt: skip
+        return self.results()
+
+    def results(self) -> list[Result]:
+        """Judge every replica by its curves."""
+        memory, plan = self.memory, self.lot.plan
+        rows = {name: torch.stack(values).numpy(force=True) for name, values in memory.curves.items()}
+        finite = rows.pop("finite").astype(bool)[-1]
+        num_rows = len(rows["validation"])
+        steps = np.minimum(np.arange(num_rows) * plan.evaluate_every, plan.steps).astype(float)
+        results = []
+        for g, variant in enumerate(self.lot.variants):
+            threshold = variant.task.threshold()
+            for s, seed in enumerate(self.lot.seeds):
+                curves = {name: values[:, g, s] for name, values in rows.items()}
+                outcome = judge(steps, curves, threshold, bool(finite[g, s]))
+                outcome["restarts"] = int(memory.restarts[g, s])
+                weights = {name: value[g, s] for name, value in memory.best.items()}
+                if sum(value.numel() for value in weights.values()) <= LARGEST_KEPT:
+                    outcome["weights"] = {name: value.tolist() for name, value in weights.items()}
+                results.append(
+                    Result(
+                        labels=variant.labels, seed=seed, outcome=outcome, config=variant.config,
+                        curves={"step": steps.tolist()} | {n: c.tolist() for n, c in curves.items()},
+                    )  # fmt: skip
+                )
+        return results

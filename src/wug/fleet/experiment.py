@@ -1,0 +1,131 @@
+"""An experiment: lots to train, the published numbers to compare with, and the claims to test."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+import wug
+from wug.core.claims import Claim, Table
+from wug.core.errors import require_at_least
+from wug.fleet.engine import Result
+from wug.fleet.plan import Lot, Streams
+from wug.records import Json, Record, identity
+
+Scale = Literal["smoke", "laptop", "paper"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What a person may choose about a run; None leaves it to the scale.
+
+    Args:
+        scale: ``smoke`` (seconds), ``laptop`` (minutes on two cores) or ``paper`` (as published).
+        seeds: How many seeds.
+        only: Rows to run, such as ``nau`` or ``nau:add``; all if empty.
+        ranges: Training ranges; all if empty.
+        streams: Whether the seeds of a row share their training inputs.
+    """
+
+    scale: Scale = "laptop"
+    seeds: int | None = None
+    only: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
+    streams: Streams | None = None
+
+    def __post_init__(self) -> None:
+        """Check the number of seeds."""
+        if self.seeds is not None:
+            require_at_least("run", "seeds", self.seeds, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How the records of an experiment make a table.
+
+    Args:
+        rows: Names of the key's fields that make a row.
+        column: Name of the field that makes a column.
+        row_order: The rows in order, as tuples of the fields' values.
+        column_order: The columns in order.
+    """
+
+    rows: tuple[str, ...]
+    column: str
+    row_order: tuple[tuple[str, ...], ...]
+    column_order: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Everything about one table of one paper.
+
+    Args:
+        name: Its key, ``<paper>.<table>``.
+        settings: What must agree for two runs to share a folder.
+        lots: What to train.
+        layout: How records become a table.
+        published: The published cells as plain JSON: the key's fields, and for each measure its
+            value, plus, minus and source.
+        published_table: The same for claims.
+        claims: The paper's statements as predicates.
+        departures: Where this differs from the paper, one sentence each.
+        title: For people.
+    """
+
+    name: str
+    title: str
+    settings: Mapping[str, Json]
+    lots: tuple[Lot, ...]
+    layout: Layout
+    published: Sequence[Mapping[str, Json]] = ()
+    published_table: Table = field(default_factory=lambda: Table({}, exact=True))
+    claims: tuple[Claim, ...] = ()
+    departures: tuple[str, ...] = ()
+
+    def record(self, result: Result, seconds: float) -> Record:
+        """Turn a trained replica into a record."""
+        return Record(
+            experiment=self.name,
+            key={**result.labels, "seed": result.seed},
+            kind="curve",
+            config=result.config,
+            seed=result.seed,
+            outcome=result.outcome,
+            curves=result.curves,
+            seconds=seconds,
+            versions=versions(),
+        )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result may depend on."""
+    return {
+        "wug": wug.__version__,
+        "torch": torch.__version__.split("+")[0],
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def missing(lot: Lot, finished: set[str]) -> Iterator[Lot]:
+    """Yield what is left of a lot, in rectangular blocks of groups that miss the same seeds.
+
+    Args:
+        lot: A whole lot.
+        finished: Identities of the records that exist.
+    """
+    blocks: dict[tuple[int, ...], list[Any]] = {}
+    for variant in lot.variants:
+        seeds = tuple(
+            seed for seed in lot.seeds if identity({**variant.labels, "seed": seed}) not in finished
+        )
+        if seeds:
+            blocks.setdefault(seeds, []).append(variant)
+    for seeds, variants in blocks.items():
+        yield replace(lot, variants=tuple(variants), seeds=seeds)

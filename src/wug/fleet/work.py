@@ -1,0 +1,80 @@
+"""Works through the lots of a run folder, alone or beside other processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from wug.fleet.engine import Fleet
+from wug.fleet.experiment import Experiment, missing
+from wug.fleet.plan import Lot
+from wug.fleet.programs import Compile, wants_compile
+from wug.records import RunStore
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkOptions:
+    """How to work, whatever the experiment.
+
+    Args:
+        compile: Whether to compile: ``auto`` (where it works), ``on`` or ``off``.
+        device: A torch device.
+        threads: Threads of this process; 0 leaves torch's default.
+        checkpoint_seconds: Least time between two checkpoints.
+    """
+
+    compile: Compile = "auto"
+    device: str = "cpu"
+    threads: int = 0
+    checkpoint_seconds: float = 20.0
+
+
+def longest_first(lots: Iterable[Lot]) -> list[Lot]:
+    """Order lots by the work in them, so that the last one to finish is a short one."""
+    return sorted(lots, key=lambda lot: -lot.num_replicas * lot.plan.steps)
+
+
+def work(experiment: Experiment, folder: Path, options: WorkOptions) -> int:
+    """Train every lot that nobody else works on; return how many trainings were added.
+
+    Args:
+        experiment: What to train.
+        folder: The run folder.
+        options: How.
+    """
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    torch.set_flush_denormal(True)
+    store = RunStore.open(folder, experiment.name, experiment.settings)
+    added = 0
+    for lot in longest_first(experiment.lots):
+        with store.lot_lock(lot.name) as ours:
+            if ours:
+                for block in missing(lot, store.finished()):
+                    added += train_block(experiment, block, store, options)
+    return added
+
+
+def train_block(experiment: Experiment, lot: Lot, store: RunStore, options: WorkOptions) -> int:
+    """Train one block of a lot and append its records."""
+    began = time.monotonic()
+    device = torch.device(options.device)
+
+    def report(news: dict[str, Any]) -> None:
+        store.report_progress(lot.name, seconds=round(time.monotonic() - began, 1), **news)
+
+    report({"step": 0, "steps": lot.plan.steps, "replicas": lot.num_replicas, "rate": 0.0})
+    fleet = Fleet(lot, device=device, compiled=wants_compile(options.compile, device))
+    path = store.checkpoint_path(lot.name)
+    results = fleet.train(
+        checkpoint=path, checkpoint_seconds=options.checkpoint_seconds, on_progress=report
+    )
+    seconds = (time.monotonic() - began) / lot.num_replicas
+    store.append(lot.name, [experiment.record(result, seconds) for result in results])
+    path.unlink(missing_ok=True)
+    return lot.num_replicas

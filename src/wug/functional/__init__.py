@@ -1,0 +1,1 @@
+"""Pure equations that several units or layers share."""

@@ -1,0 +1,39 @@
+"""Initial values from an explicit generator, written into parameters."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+
+@torch.no_grad()
+def fill_uniform(
+    tensor: Tensor, low: float, high: float, generator: torch.Generator | None
+) -> Tensor:
+    """Fill with uniform numbers from [low, high)."""
+    return tensor.uniform_(low, high, generator=generator)
+
+
+@torch.no_grad()
+def fill_normal(
+    tensor: Tensor, mean: float, deviation: float, generator: torch.Generator | None
+) -> Tensor:
+    """Fill with normal numbers."""
+    return tensor.normal_(mean, deviation, generator=generator)
+
+
+def xavier_bound(in_features: int, out_features: int) -> float:
+    """Half-width of Glorot's uniform distribution (glorot2010).
+
+    Example:
+        >>> round(xavier_bound(2, 1), 3)
+        1.414
+    """
+    return math.sqrt(6 / (in_features + out_features))
+
+
+def kaiming_bound(in_features: int) -> float:
+    """Half-width of He's uniform distribution for rectifiers (he2015)."""
+    return math.sqrt(6 / in_features)

@@ -1,0 +1,99 @@
+"""Random numbers as a pure function of (key, step, position).
+
+A stream is a 64-bit key; its numbers at any step are an integer hash of key, step and position.
+So a batch costs no state: the same key gives the same data alone, in a fleet of any size, after a
+resume, on a CPU or a GPU, and a compiler can fuse the drawing into the step that uses it.
+
+The hash is two rounds of multiply and xor-shift on 32-bit lanes (a Murmur-style finaliser); one
+half of the key, advanced by the step, is added before each round.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import torch
+from torch import Tensor
+
+# Odd multipliers of a bias-tested 32-bit finaliser; the second one written as a signed int32.
+MULTIPLIER_1 = 0x7FEB352D
+MULTIPLIER_2 = 0x846CA68B - (1 << 32)
+# Odd increments per step, of either half of the key.
+WEYL = (0x1E3779B1, 0x25EBCA6B)
+
+
+def stream_key(*parts: str | int) -> tuple[int, int]:
+    """Derive the two 32-bit words of a stream's key from anything that names it.
+
+    Args:
+        *parts: Names and numbers, such as ``("train", "[1,2)", 3)``.
+
+    Example:
+        >>> stream_key("train", 0) == stream_key("train", 0) != stream_key("train", 1)
+        True
+    """
+    digest = hashlib.blake2b(repr(parts).encode(), digest_size=8).digest()
+    return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")
+
+
+def key_from(generator: torch.Generator) -> Tensor:
+    """Draw a stream's key from a generator: the bridge for code that holds one."""
+    return torch.randint(0, 1 << 32, (2,), generator=generator, device=generator.device)
+
+
+def random_bits(key: Tensor, step: Tensor, shape: tuple[int, ...], lane: int = 0) -> Tensor:
+    """Return int32 tensor of ``shape`` with 32 random bits in each element.
+
+    Args:
+        key: int64 tensor of shape (2,), words below 2^32.
+        step: int64 scalar tensor.
+        shape: Shape of the result.
+        lane: Independent numbers at the same step and position for other lanes.
+    """
+    count = 1
+    for size in shape:
+        count *= size
+    # Few operations on scalars: a kernel may repeat them for every vector of numbers.
+    first, second = ((key[i] + step * WEYL[i]).to(torch.int32) for i in (0, 1))
+    counter = torch.arange(lane * count, (lane + 1) * count, dtype=torch.int32, device=key.device)
+    bits = counter.view(shape) + first
+    bits = (bits ^ ((bits >> 16) & 0xFFFF)) * MULTIPLIER_1 + second
+    bits = (bits ^ ((bits >> 15) & 0x1FFFF)) * MULTIPLIER_2
+    return bits ^ ((bits >> 16) & 0xFFFF)
+
+
+def to_unit(bits: Tensor, more: Tensor | None = None) -> Tensor:
+    """Map random bits to [0, 1): 24 bits as float32, or 53 as float64 if ``more`` is given."""
+    if more is None:
+        return ((bits >> 8) & 0xFFFFFF).to(torch.float32) * 2.0**-24
+    high = ((bits >> 5) & 0x7FFFFFF).to(torch.float64)
+    low = ((more >> 6) & 0x3FFFFFF).to(torch.float64)
+    return (high * 2.0**26 + low) * 2.0**-53
+
+
+def uniform(
+    key: Tensor,
+    step: Tensor,
+    shape: tuple[int, ...],
+    dtype: torch.dtype = torch.float32,
+) -> tuple[Tensor, Tensor]:
+    """Draw numbers in [0, 1) and, from bits that they do not use, fair coins.
+
+    Args:
+        key: int64 tensor of shape (2,).
+        step: int64 scalar tensor.
+        shape: Shape of the result.
+        dtype: float32 (24 random bits) or float64 (53).
+
+    Returns:
+        The numbers, and a boolean tensor of the same shape.
+
+    Example:
+        >>> key = torch.tensor(stream_key("example"))
+        >>> numbers, coins = uniform(key, torch.tensor(0), (2, 128))
+        >>> bool((numbers >= 0).all() and (numbers < 1).all()), coins.dtype
+        (True, torch.bool)
+    """
+    bits = random_bits(key, step, shape)
+    more = random_bits(key, step, shape, lane=1) if dtype == torch.float64 else None
+    return to_unit(bits, more), (bits & 1).to(torch.bool)

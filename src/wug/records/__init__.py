@@ -1,0 +1,31 @@
+"""What a run left behind: records that are written once, whole, and read without torch."""
+
+from wug.records.archive import pack_run
+from wug.records.atomic import write_atomic
+from wug.records.errors import ConfigMismatchError, RunFolderError, StorageError
+from wug.records.hashing import Json, config_hash
+from wug.records.queries import group_by, where
+from wug.records.reader import Run, read_run
+from wug.records.schema import Kind, Record, identity
+from wug.records.segments import Problem
+from wug.records.store import RunStore, clear_run
+
+__all__ = [
+    "ConfigMismatchError",
+    "Json",
+    "Kind",
+    "Problem",
+    "Record",
+    "Run",
+    "RunFolderError",
+    "RunStore",
+    "StorageError",
+    "clear_run",
+    "config_hash",
+    "group_by",
+    "identity",
+    "pack_run",
+    "read_run",
+    "where",
+    "write_atomic",
+]

@@ -1,0 +1,121 @@
+"""The manifest of a run folder, run.json: which experiment, with which settings."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.records.errors import ConfigMismatchError, RunFolderError
+from wug.records.hashing import Json, canonical_json, config_hash, plain_json
+from wug.records.segments import FORMAT, check_format
+
+MANIFEST_NAME = "run.json"
+_MARK = "wug_run"
+_NUM_NAMED = 3
+
+
+def holds_run(folder: Path) -> bool:
+    """Tells whether the folder has a manifest of ours, even a damaged one."""
+    try:
+        return f'"{_MARK}"'.encode() in (folder / MANIFEST_NAME).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a run folder is about."""
+
+    experiment: str
+    settings: Mapping[str, Json]
+
+    @classmethod
+    def make(cls, experiment: str, settings: Mapping[str, Json]) -> "Manifest":
+        """Makes a manifest from resolved settings.
+
+        Raises:
+            TypeError: A setting has no JSON form.
+        """
+        return cls(experiment, plain_json(settings, "settings"))
+
+    @classmethod
+    def read(cls, folder: Path) -> "Manifest":
+        """Reads the manifest of a folder.
+
+        Raises:
+            RunFolderError: The folder holds no run, a damaged one, or one of another format.
+        """
+        path = folder / MANIFEST_NAME
+        if not holds_run(folder):
+            raise RunFolderError(f"{folder} holds no run of wug: there is no {path.name} of ours.")
+        try:
+            fields: dict[str, Any] = json.loads(path.read_bytes())
+            check_format(fields[_MARK], path)
+            manifest = cls(fields["experiment"], fields["settings"])
+            whole = fields["hash"] == manifest.hash
+        except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError):
+            whole = False
+        if not whole:
+            raise RunFolderError(
+                f"{path} is damaged: add --fresh to start over, or choose another folder "
+                "with --out."
+            )
+        return manifest
+
+    @property
+    def hash(self) -> str:
+        """The hash of experiment and settings."""
+        return config_hash({"experiment": self.experiment, "settings": self.settings})
+
+    def to_text(self) -> str:
+        """Writes the manifest as JSON for people."""
+        fields = {
+            _MARK: FORMAT,
+            "experiment": self.experiment,
+            "hash": self.hash,
+            "settings": self.settings,
+        }
+        return json.dumps(fields, indent=1) + "\n"
+
+    def require(self, wanted: "Manifest", folder: Path) -> None:
+        """Checks that the folder's run, this one, is the one that is wanted.
+
+        Raises:
+            ConfigMismatchError: It is not; the message names what differs.
+        """
+        if self.hash == wanted.hash:
+            return
+        if self.experiment != wanted.experiment:
+            difference = f"a run of {self.experiment}, not of {wanted.experiment}"
+        else:
+            difference = (
+                f"a run with other settings ({_difference(self.settings, wanted.settings)})"
+            )
+        raise ConfigMismatchError(
+            f"{folder} holds {difference}: add --fresh to replace it, or choose another folder "
+            "with --out."
+        )
+
+
+def _difference(there: Mapping[str, Json], here: Mapping[str, Json]) -> str:
+    """Spells what differs: `steps 50000 there, 100 here; ...`."""
+    old, new = _leaves(there), _leaves(here)
+    names = [name for name in old | new if old.get(name) != new.get(name)]
+    spelled = [
+        f"{name} {old.get(name, 'absent')} there, {new.get(name, 'absent')} here"
+        for name in names[:_NUM_NAMED]
+    ]
+    if len(names) > _NUM_NAMED:
+        spelled.append(f"{len(names) - _NUM_NAMED} more")
+    return "; ".join(spelled)
+
+
+def _leaves(settings: Mapping[str, Json], prefix: str = "") -> dict[str, str]:
+    leaves: dict[str, str] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            leaves |= _leaves(value, f"{prefix}{name}.")
+        else:
+            leaves[prefix + name] = canonical_json(value)
+    return leaves

@@ -1,0 +1,265 @@
+"""The writing side of a run folder: killed or crowded, it stays whole.
+
+    run.json                            which experiment, which settings; written once
+    catalog.json                        what the report needs beside the records
+    records/<number>-<lot>-<hash>.jsonl a segment of records, written once
+    aside/                              damaged segments as they were found, with the reasons
+    locks/<lot>.lock                    held by whoever works on the lot
+    checkpoints/<lot>.safetensors       where the lot can go on
+    progress/<lot>.jsonl                news for people, possibly torn, never a source of results
+
+A *lot* is what one process works on at a time. Two rules keep processes apart. Whoever writes
+run.json, catalog.json, records/ or aside/ holds the folder's lock meanwhile, so its holder knows
+that temporary files there belong to the dead. Whoever works on a lot holds the lot's lock; its
+checkpoint is theirs. The kernel frees the locks of a process that dies. Lock files stay: to remove
+one that somebody waits for would give two processes one lot.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from wug.records.atomic import remove_leftovers, write_atomic
+from wug.records.errors import RunFolderError, StorageError
+from wug.records.hashing import Json, digest, dump_json, plain_json
+from wug.records.manifest import MANIFEST_NAME, Manifest, holds_run
+from wug.records.reader import CATALOG_NAME, PACKED_NAME, Run
+from wug.records.schema import Record
+from wug.records.segments import Problem, encode_segment
+
+PATIENCE_SECONDS = 60.0
+
+_LOT_NAME = re.compile(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)*")
+_MAX_LOT_NAME = 100
+
+
+class RunStore(Run):
+    """A run folder that records can be added to; made by `RunStore.open`.
+
+    Attributes:
+        set_aside: The damage that was found at opening and moved to aside/; the records in
+            question are gone from the run and have to be made again.
+    """
+
+    set_aside: tuple[Problem, ...] = ()
+
+    @classmethod
+    def open(cls, folder: Path | str, experiment: str, settings: Mapping[str, Json]) -> "RunStore":
+        """Makes a run folder, or opens one to go on.
+
+        Args:
+            folder: The folder; made if it is not there.
+            experiment: The experiment's key.
+            settings: Its resolved settings, as JSON.
+
+        Raises:
+            ConfigMismatchError: The folder holds another experiment or other settings.
+            RunFolderError: The folder's run is packed, damaged, or of another format.
+            StorageError: The folder can't be written to.
+            TypeError: A setting has no JSON form.
+        """
+        folder = Path(folder)
+        store = cls(folder, Manifest.make(experiment, settings))
+        _refuse_packed(folder)
+        with _folder_lock(folder):
+            if not (folder / MANIFEST_NAME).exists():
+                if any(folder.glob("records/*")) or any(folder.glob("checkpoints/*")):
+                    raise RunFolderError(
+                        f"{folder} holds records or checkpoints without the {MANIFEST_NAME} that "
+                        "says of what: delete the folder, or choose another one with --out."
+                    )
+                write_atomic(folder / MANIFEST_NAME, store.manifest.to_text())
+            Manifest.read(folder).require(store.manifest, folder)
+            for name in (MANIFEST_NAME, CATALOG_NAME, "records/*", "aside/*"):
+                remove_leftovers(folder / name)
+            store.set_aside = tuple(store._set_damage_aside())
+        return store
+
+    def append(self, lot: str, records: Iterable[Record]) -> None:
+        """Adds records, all or none of them.
+
+        Raises:
+            ValueError: The lot's name is unfit, or a record is of another experiment.
+            StorageError: The records can't be written; those from before are intact. Or the
+                folder was cleared meanwhile.
+        """
+        records = list(records)
+        _check_lot(lot)
+        for record in records:
+            if record.experiment != self.experiment:
+                raise ValueError(
+                    f"RunStore: records must be of {self.experiment}; got one of "
+                    f"{record.experiment}."
+                )
+        if not records:
+            return
+        data = encode_segment(records)
+        with self._writing():
+            numbers = [int(path.name[:6]) for path in self._segment_paths()]
+            name = f"{max(numbers, default=0) + 1:06}-{lot}-{digest(data)}.jsonl"
+            write_atomic(self.folder / "records" / name, data)
+
+    @contextmanager
+    def lot_lock(self, lot: str) -> Iterator[bool]:
+        """Claims a lot for the length of a with-block, without waiting.
+
+        Yields:
+            Whether the lot is ours; if not, another process works on it.
+
+        Raises:
+            ValueError: The lot's name is unfit.
+            StorageError: The lock can't be made, or the folder was cleared meanwhile.
+        """
+        with _held(self.folder / "locks" / f"{_check_lot(lot)}.lock", 0) as held:
+            if held:
+                with self._writing():
+                    remove_leftovers(self.checkpoint_path(lot))
+            yield held
+
+    def write_catalog(self, catalog: Json) -> None:
+        """Replaces the catalog; NaN and infinities become null.
+
+        Raises:
+            TypeError: Some part has no JSON form.
+            StorageError: The catalog can't be written; the one from before is intact.
+        """
+        text = json.dumps(plain_json(catalog, "catalog", lenient=True), indent=1) + "\n"
+        with self._writing():
+            write_atomic(self.folder / CATALOG_NAME, text)
+
+    def checkpoint_path(self, lot: str) -> Path:
+        """Gives the place of a lot's checkpoint; only the holder of the lot's lock may write it."""
+        return self.folder / "checkpoints" / f"{_check_lot(lot)}.safetensors"
+
+    def report_progress(self, lot: str, **fields: Json) -> None:
+        """Appends a line of news; a disk that refuses it is no reason to stop."""
+        path = self.folder / "progress" / f"{_check_lot(lot)}.jsonl"
+        # The newline in front keeps this line apart from one that a killed process left torn.
+        line = f"\n{dump_json(plain_json(fields, 'progress', lenient=True))}\n".encode()
+        with suppress(OSError):
+            path.parent.mkdir(exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            try:
+                os.write(descriptor, line)
+            finally:
+                os.close(descriptor)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Holds the folder's lock, having seen that the folder is still this run's."""
+        with _folder_lock(self.folder):
+            try:
+                Manifest.read(self.folder).require(self.manifest, self.folder)
+            except RunFolderError as error:
+                raise StorageError(
+                    f"{self.folder} was cleared or given to another run while this one was at work."
+                ) from error
+            yield
+
+    def _set_damage_aside(self) -> Iterator[Problem]:
+        """Moves damage to aside/; killed at any point, it can be done again."""
+        for path, segment in list(self._segments()):
+            if not segment.problems:
+                continue
+            data = path.read_bytes()
+            copy = self.folder / "aside" / f"{path.stem}.{digest(data)}.jsonl"
+            write_atomic(copy, data)
+            write_atomic(copy.with_suffix(".txt"), "\n".join(map(str, segment.problems)) + "\n")
+            if segment.records:
+                write_atomic(path, encode_segment(segment.records))
+            else:
+                path.unlink()
+            yield from segment.problems
+
+
+def clear_run(folder: Path | str) -> None:
+    """Removes the run from a folder and leaves all other files there; nothing there is fine too.
+
+    Raises:
+        RunFolderError: The folder is not a run folder, holds packed results, or is in use.
+        StorageError: Something can't be removed.
+    """
+    folder = Path(folder)
+    if not holds_run(folder):
+        names = [path.name for path in folder.glob("*")] if folder.is_dir() else []
+        others = [name for name in names if name != "locks" and not name.startswith(".")]
+        if others or folder.is_file():
+            raise RunFolderError(
+                f"{folder} holds no run of wug, so nothing in it is removed: choose another "
+                "folder with --out."
+            )
+        return
+    _refuse_packed(folder)
+    with _folder_lock(folder), ExitStack() as stack:
+        for path in sorted(folder.glob("locks/[!.]*.lock")):
+            if not stack.enter_context(_held(path, 0)):
+                raise RunFolderError(
+                    f"{folder} is in use: another process works on {path.stem!r}. Wait for it or "
+                    "stop it first."
+                )
+        # The manifest goes last: without it, records left by a kill would pass for a new run's.
+        for name in ("records", "checkpoints", "progress", "aside", CATALOG_NAME, MANIFEST_NAME):
+            _remove(folder / name)
+
+
+def _refuse_packed(folder: Path) -> None:
+    if (folder / PACKED_NAME).exists():
+        raise RunFolderError(
+            f"{folder} holds packed results, which are read only: choose another folder with --out."
+        )
+
+
+def _check_lot(lot: str) -> str:
+    if len(lot) > _MAX_LOT_NAME or not _LOT_NAME.fullmatch(lot):
+        raise ValueError(
+            "RunStore: the name of a lot must be of lower-case letters, digits and _, joined by "
+            f". or -, such as 'nau' or 'inalu.0'; got {lot!r}."
+        )
+    return lot
+
+
+@contextmanager
+def _held(path: Path, patience: float) -> Iterator[bool]:
+    """Holds a lock for the length of a with-block; yields whether it could be had in time."""
+    lock = FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=patience)
+    except Timeout:
+        pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(f"{path} can't be made: {reason}.", error.errno) from error
+    try:
+        yield lock.is_locked
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _folder_lock(folder: Path) -> Iterator[None]:
+    with _held(folder / "locks" / ".folder.lock", PATIENCE_SECONDS) as held:
+        if not held:
+            raise StorageError(
+                f"{folder}: another process has been writing there for {PATIENCE_SECONDS:.0f} "
+                "seconds; see whether it hangs."
+            )
+        yield
+
+
+def _remove(path: Path) -> None:
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"{path} can't be removed: {error.strerror or error}.", error.errno
+        ) from error

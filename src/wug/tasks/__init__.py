@@ -1,0 +1,1 @@
+"""Tasks; the folder of a task states the claim that it tests."""

@@ -1,0 +1,1 @@
+"""Does the rule hold outside the range of the training data?"""

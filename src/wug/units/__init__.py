@@ -1,0 +1,1 @@
+"""Neural arithmetic and logic units: one unit, one file, one paper."""

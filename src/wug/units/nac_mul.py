@@ -1,0 +1,124 @@
+"""NAC•, the multiplicative neural accumulator (Trask et al., 2018).
+
+NAC+ between a logarithm and an exponential: products and quotients of magnitudes; signs are lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from wug.core.errors import require_at_least
+from wug.core.registry import register
+from wug.functional.expressions import input_symbols, numbers
+from wug.functional.initialise import fill_uniform
+from wug.functional.nac_weight import nac_radius, nac_weight
+from wug.functional.weighted_sum import weighted_sum
+
+
+@register(
+    "unit",
+    name="NAC•",
+    references=("trask2018",),
+    equation=r"m_o = \exp\Big(\sum_i W_{i,o} \ln(|x_i| + \epsilon)\Big), \qquad "
+    r"W = \tanh(\hat W) \odot \sigma(\hat M)",
+    operations=("mul", "div"),
+    failure_modes=(
+        "Signs are lost: outputs are never negative.",
+        "Near x = 0 with a negative weight its output and gradient explode.",
+        "With two inputs the benchmark's initial radius of 9.47 starts it saturated.",
+    ),
+)
+class NACMul(nn.Module):
+    """Product of magnitudes raised to weights that lean to -1, 0 and 1.
+
+    Equation (mistry2022, Eq. 3): m_o = exp(sum_i W_io ln(|x_i| + epsilon)).
+
+    Notation:
+        W_hat -> w_hat, M_hat -> m_hat.
+
+    Departures:
+        None; the initial radius is the benchmark's unless given.
+
+    Args:
+        in_features: Number of inputs.
+        out_features: Number of outputs.
+        epsilon: Added to magnitudes, so that 0 has a logarithm.
+        radius: Both parameters start uniform in [-radius, radius]; by default as `NACAdd`.
+        generator: Source of the initial weights.
+        device: As for any torch layer.
+        dtype: As for any torch layer.
+
+    Shape:
+        (..., in_features) -> (..., out_features).
+
+    Example:
+        >>> nac = NACMul(2, 1, epsilon=0.0)
+        >>> _ = nac.load_state_dict(
+        ...     {"w_hat": torch.tensor([[30.0, -30.0]]), "m_hat": torch.tensor([[30.0, 30.0]])}
+        ... )
+        >>> round(nac(torch.tensor([-6.0, 3.0])).item(), 5)
+        2.0
+
+    References:
+        trask2018, mistry2022
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        epsilon: float = 1e-7,
+        radius: float | None = None,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        require_at_least("NACMul", "in_features", in_features, 1)
+        require_at_least("NACMul", "out_features", out_features, 1)
+        require_at_least("NACMul", "epsilon", epsilon, 0)
+        self.in_features, self.out_features, self.epsilon = in_features, out_features, epsilon
+        self.radius = nac_radius(in_features, out_features) if radius is None else radius
+        empty = torch.empty(out_features, in_features, device=device, dtype=dtype)
+        self.w_hat = nn.Parameter(empty)
+        self.m_hat = nn.Parameter(empty.clone())
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new initial weights."""
+        fill_uniform(self.w_hat, -self.radius, self.radius, generator)
+        fill_uniform(self.m_hat, -self.radius, self.radius, generator)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Compute the products of powers."""
+        logs = torch.log(x.abs() + self.epsilon)
+        return torch.exp(weighted_sum(logs, nac_weight(self.w_hat, self.m_hat)))
+
+    def weights(self, params: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the effective weights, which spell the formula."""
+        return {"weight": nac_weight(params["w_hat"], params["m_hat"])}
+
+    def formula(self, names: Sequence[str] | None = None) -> list[Any]:
+        """Return one SymPy expression per output."""
+        import sympy
+
+        x = input_symbols(names, self.in_features)
+        return [
+            sympy.prod(
+                (sympy.Abs(x_i) + self.epsilon) ** w for w, x_i in zip(row, x, strict=True)
+            )
+            for row in numbers(nac_weight(self.w_hat, self.m_hat))
+        ]
+
+    def trace(self, x: Tensor) -> dict[str, Tensor]:
+        """Return what happened inside: the weights, the logarithms and the product."""
+        return {
+            "weight": nac_weight(self.w_hat, self.m_hat),
+            "logs": torch.log(x.abs() + self.epsilon),
+            "output": self(x),
+        }

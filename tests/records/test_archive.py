@@ -1,0 +1,71 @@
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wug.records import Record, RunFolderError, RunStore, clear_run, pack_run, read_run
+
+
+@pytest.fixture
+def store(tmp_path: Path, make_record: Callable[..., Record]) -> RunStore:
+    store = RunStore.open(tmp_path / "run", "demo", {"steps": 10})
+    store.append("nau", [make_record(2), make_record(0)])
+    store.append("nmu", [make_record(1)])
+    store.write_catalog({"claims": ["held"]})
+    return store
+
+
+def test_a_packed_run_reads_like_the_run(tmp_path: Path, store: RunStore) -> None:
+    pack_run(store, tmp_path / "packed")
+    packed = read_run(tmp_path / "packed")
+    assert sorted(packed.records(), key=lambda r: r.seed) == sorted(
+        store.records(), key=lambda r: r.seed
+    )
+    assert packed.finished() == store.finished()
+    assert packed.catalog() == {"claims": ["held"]}
+    assert (packed.experiment, packed.settings) == ("demo", {"steps": 10})
+    assert packed.problems == [] and packed.progress() == {}
+    assert sorted(os.listdir(packed.folder)) == ["catalog.json", "records.jsonl.xz", "run.json"]
+
+
+def test_the_same_records_give_the_same_bytes(
+    tmp_path: Path, store: RunStore, make_record: Callable[..., Record]
+) -> None:
+    other = RunStore.open(tmp_path / "other", "demo", {"steps": 10})
+    other.append("all", [make_record(seed) for seed in range(3)])
+    for run in (store, other):
+        pack_run(run, tmp_path / "packed" / run.folder.name)
+    first, second = (tmp_path / "packed" / name / "records.jsonl.xz" for name in ("run", "other"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_cut_archive_is_named(tmp_path: Path, store: RunStore) -> None:
+    pack_run(store, tmp_path / "packed")
+    path = tmp_path / "packed" / "records.jsonl.xz"
+    path.write_bytes(path.read_bytes()[:-20])
+    run = read_run(tmp_path / "packed")
+    assert list(run.records()) == []
+    assert str(run.problems[0]).startswith("records.jsonl.xz: the file can't be unpacked")
+
+
+def test_packed_results_are_read_only(tmp_path: Path, store: RunStore) -> None:
+    pack_run(store, tmp_path / "packed")
+    pack_run(store, tmp_path / "packed")
+    with pytest.raises(RunFolderError, match="packed results, which are read only"):
+        RunStore.open(tmp_path / "packed", "demo", {"steps": 10})
+    with pytest.raises(RunFolderError, match="packed results, which are read only"):
+        clear_run(tmp_path / "packed")
+    assert len(read_run(tmp_path / "packed").finished()) == 3
+
+
+def test_a_run_folder_is_not_packed_into(store: RunStore) -> None:
+    with pytest.raises(RunFolderError, match="pack into another folder"):
+        pack_run(store, store.folder)
+
+
+def test_a_damaged_run_is_not_packed(tmp_path: Path, store: RunStore) -> None:
+    path = next(store.folder.glob("records/*-nau-*"))
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(RunFolderError, match="is damaged and can't be packed"):
+        pack_run(store, tmp_path / "packed")

@@ -1,0 +1,221 @@
+import errno
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wug.records import (
+    ConfigMismatchError,
+    Record,
+    RunFolderError,
+    RunStore,
+    StorageError,
+    clear_run,
+    read_run,
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path, make_record: Callable[..., Record]) -> RunStore:
+    store = RunStore.open(tmp_path / "run", "demo", {"steps": 10})
+    store.append("nau", [make_record(seed) for seed in range(3)])
+    return store
+
+
+def reopen(store: RunStore) -> RunStore:
+    return RunStore.open(store.folder, store.experiment, store.settings)
+
+
+def test_reopening_finds_what_is_there(store: RunStore) -> None:
+    again = reopen(store)
+    assert list(again.records()) == list(store.records())
+    assert len(again.finished()) == 3
+    assert again.set_aside == ()
+
+
+def test_other_settings_are_refused_and_change_nothing(store: RunStore) -> None:
+    with pytest.raises(ConfigMismatchError, match="steps 10 there, 20 here"):
+        RunStore.open(store.folder, "demo", {"steps": 20})
+    with pytest.raises(ConfigMismatchError, match="a run of demo, not of other"):
+        RunStore.open(store.folder, "other", {"steps": 10})
+    assert len(reopen(store).finished()) == 3
+
+
+def test_records_of_another_experiment_are_refused(
+    store: RunStore, make_record: Callable[..., Record]
+) -> None:
+    with pytest.raises(ValueError, match="records must be of demo; got one of other"):
+        store.append("nau", [make_record(3), make_record(4, experiment="other")])
+    assert len(store.finished()) == 3
+
+
+def test_nothing_to_append_writes_nothing(store: RunStore) -> None:
+    before = os.listdir(store.folder / "records")
+    store.append("nau", [])
+    assert os.listdir(store.folder / "records") == before
+
+
+@pytest.mark.parametrize(
+    "lot",
+    ["", ".", "..", "a/b", "../nau", "/etc", "NAU", "nau.", ".nau", "a..b", "a b", "a\n", "ä"],
+)
+def test_lots_that_are_no_plain_names_are_refused(store: RunStore, lot: str) -> None:
+    for use in (store.checkpoint_path, store.report_progress, lambda lot: store.append(lot, [])):
+        with pytest.raises(ValueError, match="name of a lot must be"):
+            use(lot)
+    with pytest.raises(ValueError, match="name of a lot must be"), store.lot_lock(lot):
+        pass
+
+
+@pytest.mark.parametrize("lot", ["nau", "inalu.0", "real_npu-add.12"])
+def test_plain_names_of_lots(store: RunStore, lot: str) -> None:
+    assert store.checkpoint_path(lot) == store.folder / "checkpoints" / f"{lot}.safetensors"
+    with store.lot_lock(lot) as ours:
+        assert ours
+
+
+def test_a_lot_is_claimed_once(store: RunStore) -> None:
+    other = reopen(store)
+    with (
+        store.lot_lock("nau") as first,
+        other.lot_lock("nau") as second,
+        other.lot_lock("nmu") as third,
+    ):
+        assert (first, second, third) == (True, False, True)
+    with other.lot_lock("nau") as again:
+        assert again
+
+
+@pytest.mark.parametrize("lines", [{2}, {1, 3}, {0}, {1, 2, 3}])
+def test_damage_is_set_aside_and_the_rest_kept(store: RunStore, lines: set[int]) -> None:
+    (path,) = store.folder.glob("records/*")
+    original = path.read_bytes().splitlines(keepends=True)
+    damaged = [b"#" + line if i in lines else line for i, line in enumerate(original)]
+    path.write_bytes(b"".join(damaged))
+    again = reopen(store)
+    assert {problem.line for problem in again.set_aside} == {line + 1 for line in lines}
+    assert all(problem.path == path for problem in again.set_aside)
+    kept = [] if lines == {0} else [seed for seed in range(3) if seed + 1 not in lines]
+    assert [record.seed for record in again.records()] == kept
+    assert again.problems == []
+    copy, reasons = sorted((store.folder / "aside").iterdir())
+    assert copy.read_bytes() == b"".join(damaged)
+    assert reasons.read_text().splitlines() == [str(problem) for problem in again.set_aside]
+    assert reopen(store).set_aside == ()
+
+
+def test_what_was_set_aside_can_be_made_again(
+    store: RunStore, make_record: Callable[..., Record]
+) -> None:
+    (path,) = store.folder.glob("records/*")
+    path.write_bytes(path.read_bytes()[:-10])
+    again = reopen(store)
+    assert make_record(2).identity not in again.finished()
+    again.append("nau", [make_record(2)])
+    assert list(again.records()) == [make_record(seed) for seed in range(3)]
+
+
+def test_leftovers_of_killed_writers_are_removed(store: RunStore) -> None:
+    mark = f"{'0f' * 8}.tmp"
+    for name in (f".run.json.{mark}", f"records/.x.jsonl.{mark}", f"aside/.x.txt.{mark}"):
+        (store.folder / name).parent.mkdir(exist_ok=True)
+        (store.folder / name).touch()
+    checkpoint = store.checkpoint_path("nau")
+    checkpoint.parent.mkdir()
+    (checkpoint.parent / f".{checkpoint.name}.{mark}").touch()
+    again = reopen(store)
+    assert len(list(store.folder.rglob("*.tmp"))) == 1
+    with again.lot_lock("nau"):
+        assert not list(store.folder.rglob("*.tmp"))
+
+
+def test_a_full_disk_leaves_all_as_it_was(
+    store: RunStore, make_record: Callable[..., Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    store.write_catalog({"old": 1})
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refuse)
+        with pytest.raises(StorageError, match="could not be written: .*intact"):
+            store.append("nau", [make_record(3)])
+        with pytest.raises(StorageError, match="could not be written: .*intact"):
+            store.write_catalog({"new": 1})
+    assert not list(store.folder.rglob("*.tmp"))
+    assert len(store.finished()) == 3 and store.catalog() == {"old": 1}
+    store.append("nau", [make_record(3)])
+    assert len(store.finished()) == 4
+
+
+def test_progress_that_can_not_be_written_stops_nobody(store: RunStore) -> None:
+    (store.folder / "progress").write_text("in the way")
+    store.report_progress("nau", step=1)
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="can't be made"):
+        RunStore.open(tmp_path / "file", "demo", {})
+
+
+def test_records_without_a_manifest_are_not_adopted(store: RunStore) -> None:
+    (store.folder / "run.json").unlink()
+    with pytest.raises(RunFolderError, match=r"without the run\.json"):
+        reopen(store)
+
+
+def test_clearing_leaves_the_files_of_others(store: RunStore) -> None:
+    store.write_catalog({})
+    store.report_progress("nau", step=1)
+    (store.folder / "notes.txt").write_text("mine")
+    clear_run(str(store.folder))
+    assert {path.name for path in store.folder.iterdir()} == {"locks", "notes.txt"}
+    assert RunStore.open(store.folder, "demo", {"steps": 20}).finished() == set()
+
+
+def test_clearing_nothing_is_fine(tmp_path: Path) -> None:
+    clear_run(tmp_path / "nowhere")
+    (tmp_path / "locks").mkdir()
+    clear_run(tmp_path)
+    assert (tmp_path / "locks").exists()
+
+
+def test_a_folder_without_a_run_is_not_cleared(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"name": "another program"}')
+    (tmp_path / "records").mkdir()
+    with pytest.raises(RunFolderError, match="nothing in it is removed"):
+        clear_run(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["records", "run.json"]
+
+
+def test_a_run_at_work_is_not_cleared(store: RunStore) -> None:
+    with (
+        store.lot_lock("nau"),
+        pytest.raises(RunFolderError, match="in use: another process works on 'nau'"),
+    ):
+        clear_run(store.folder)
+    assert len(read_run(store.folder).finished()) == 3
+
+
+def test_a_writer_notices_that_its_folder_was_cleared(
+    store: RunStore, make_record: Callable[..., Record]
+) -> None:
+    clear_run(store.folder)
+    RunStore.open(store.folder, "demo", {"steps": 20})
+    with pytest.raises(StorageError, match="cleared or given to another run"):
+        store.append("nau", [make_record(3)])
+    with pytest.raises(StorageError, match="cleared"), store.lot_lock("nau"):
+        pass
+    assert read_run(store.folder).finished() == set()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need rights there")
+def test_clearing_does_not_follow_links(store: RunStore, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "precious").touch()
+    (store.folder / "checkpoints").symlink_to(tmp_path / "elsewhere")
+    clear_run(store.folder)
+    assert (tmp_path / "elsewhere" / "precious").exists()
