@@ -1,1 +1,1 @@
-
+"""Functions of a trained network, never inside it."""

@@ -10,6 +10,10 @@ class UserError(ValueError):
     """Input that a person can mend; the command line answers it with exit code 2."""
 
 
+class WorkError(RuntimeError):
+    """Work that failed while it ran; the command line answers it with exit code 1."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
     """Build the error for a name that nothing is registered under.
 

@@ -65,8 +65,13 @@ def get(kind: str, key: str) -> Any:
         >>> get("unit", "nmu").__name__
         'NMU'
     """
-    module, _, qualname = entry(kind, key).target.partition(":")
-    return getattr(importlib.import_module(module), qualname)
+    return import_target(entry(kind, key).target)
+
+
+def import_target(target: str) -> Any:
+    """Import what ``module:name`` names."""
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 if __name__ == "__main__":

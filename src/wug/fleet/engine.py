@@ -18,10 +18,10 @@ from wug.core.schedules import Constant
 from wug.fleet.checkpoint import load_checkpoint, save_checkpoint
 from wug.fleet.optimisers import OPTIMISERS
 from wug.fleet.outcome import judge
-from wug.fleet.plan import Lot
+from wug.fleet.plan import Lot, Restart
 from wug.fleet.programs import make_program
 from wug.fleet.replica import Params, State, make_evaluation, make_step
-from wug.fleet.restarts import NEVER, next_restart
+from wug.fleet.restarts import NEVER, next_restarts
 from wug.functional.streams import stream_key
 
 SPLITS = ("validation", "test")
@@ -142,7 +142,8 @@ class Fleet:
         if self.lot.streams == "shared":
             for group, variant in zip(groups, self.lot.variants, strict=True):
                 group["key"] = self._key(variant.labels)  # type: ignore[assignment]
-        return self._to_device(stack(groups))
+        stacked: State = self._to_device(stack(groups))
+        return stacked
 
     def _replicas(self, params: Params) -> State:
         rows = []
@@ -170,7 +171,9 @@ class Fleet:
             columns.append([*rows, (variant.penalty or Constant(0.0))(steps)])
         table = torch.tensor(np.array(columns), dtype=self.dtype, device=self.device)
         numbers = torch.tensor(steps, device=self.device)
-        return list(zip(numbers.unbind(), table.permute(2, 1, 0).contiguous().unbind(), strict=True))
+        return list(
+            zip(numbers.unbind(), table.permute(2, 1, 0).contiguous().unbind(), strict=True)
+        )
 
     def evaluate(self) -> None:
         """Add a row to the curves, keep the best parameters, and plan gates and restarts."""
@@ -190,26 +193,22 @@ class Fleet:
         if plan.penalty_below is not None:
             self.replicas["penalty_on"] = (error < plan.penalty_below).to(self.dtype)
         if plan.restart is not None:
-            self._plan_restarts()
+            self._plan_restarts(plan.restart)
 
-    def _plan_restarts(self) -> None:
+    def _plan_restarts(self, rule: Restart) -> None:
         plan, memory = self.lot.plan, self.memory
         validation = torch.stack(memory.curves["validation"]).numpy(force=True)
-        restart_at = np.full(memory.restarts.shape, NEVER)
         end = min(memory.step + plan.evaluate_every, plan.steps)
-        for where in np.ndindex(restart_at.shape):
-            curve = validation[(slice(None), *where)]
-            when = next_restart(
-                curve, plan.evaluate_every, int(memory.started[where]), memory.step, end,
-                plan.restart,  # type: ignore[arg-type]
-            )  # fmt: skip
-            if when != NEVER:
-                restart_at[where] = when
-                memory.restarts[where] += 1
-                memory.started[where] = when + 1
-                seed, count = self.lot.seeds[where[1]], int(memory.restarts[where])
-                for name, value in detached(initial_module(self.lot, seed, count)).items():
-                    self.replicas["fresh"][name][where] = value.to(self.device)
+        restart_at = next_restarts(
+            validation.reshape(len(validation), -1), plan.evaluate_every,
+            memory.started.ravel(), memory.step, end, rule,
+        ).reshape(memory.started.shape)  # fmt: skip
+        for g, s in np.argwhere(restart_at != NEVER):
+            memory.restarts[g, s] += 1
+            memory.started[g, s] = restart_at[g, s] + 1
+            fresh = initial_module(self.lot, self.lot.seeds[s], int(memory.restarts[g, s]))
+            for name, value in detached(fresh).items():
+                self.replicas["fresh"][name][g, s] = value.to(self.device)
         self.replicas["restart_at"] = torch.tensor(restart_at, device=self.device)
 
     def advance(self, end: int) -> None:
@@ -218,8 +217,8 @@ class Fleet:
         state, spec = pytree.tree_flatten(self.memory.state)
         program = self.step_program.flat
         for step, row in self._controls(self.memory.step, end):
-            state = program(step, row, *fixed, *state)
-        self.memory.state, self.memory.step = pytree.tree_unflatten(list(state), spec), end
+            state = list(program(step, row, *fixed, *state))
+        self.memory.state, self.memory.step = pytree.tree_unflatten(state, spec), end
 
     def train(
         self,
@@ -258,7 +257,9 @@ class Fleet:
     def results(self) -> list[Result]:
         """Judge every replica by its curves."""
         memory, plan = self.memory, self.lot.plan
-        rows = {name: torch.stack(values).numpy(force=True) for name, values in memory.curves.items()}
+        rows = {
+            name: torch.stack(values).numpy(force=True) for name, values in memory.curves.items()
+        }
         finite = rows.pop("finite").astype(bool)[-1]
         num_rows = len(rows["validation"])
         steps = np.minimum(np.arange(num_rows) * plan.evaluate_every, plan.steps).astype(float)
@@ -274,8 +275,12 @@ class Fleet:
                     outcome["weights"] = {name: value.tolist() for name, value in weights.items()}
                 results.append(
                     Result(
-                        labels=variant.labels, seed=seed, outcome=outcome, config=variant.config,
-                        curves={"step": steps.tolist()} | {n: c.tolist() for n, c in curves.items()},
+                        labels=variant.labels,
+                        seed=seed,
+                        outcome=outcome,
+                        config=variant.config,
+                        curves={"step": steps.tolist()}
+                        | {n: c.tolist() for n, c in curves.items()},
                     )  # fmt: skip
                 )
         return results

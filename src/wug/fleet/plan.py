@@ -19,7 +19,10 @@ Streams = Literal["shared", "independent"]
 class Task(Protocol):
     """What the fleet asks of a task; every method is pure."""
 
-    dtype: torch.dtype
+    @property
+    def dtype(self) -> torch.dtype:
+        """Return the type of inputs and targets."""
+        ...
 
     def input_values(self) -> dict[str, Tensor]:
         """Return the numbers that shape the inputs."""

@@ -51,7 +51,9 @@ def wants_compile(choice: Compile, device: torch.device) -> bool:
     return choice == "on" or (choice == "auto" and can_compile(device.type))
 
 
-def compile_graph(graph: torch.fx.GraphModule, example: list[Tensor]) -> Callable[..., Sequence[Tensor]]:
+def compile_graph(
+    graph: torch.fx.GraphModule, example: list[Tensor]
+) -> Callable[..., Sequence[Tensor]]:
     """Compile a traced graph with TorchInductor; results are cached on disk."""
     use_cache_folder()
     from torch._inductor import standalone_compile
@@ -59,7 +61,7 @@ def compile_graph(graph: torch.fx.GraphModule, example: list[Tensor]) -> Callabl
     with warnings.catch_warnings():
         # Inductor and the libraries that it loads warn about their own deprecations.
         warnings.simplefilter("ignore")
-        return standalone_compile(graph, example, dynamic_shapes="from_example_inputs")
+        return standalone_compile(graph, list(example), dynamic_shapes="from_example_inputs")
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,7 @@ class Program:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call with trees of tensors."""
-        return pytree.tree_unflatten(
-            list(self.flat(*pytree.tree_leaves(arguments))), self.out_spec
-        )
+        return pytree.tree_unflatten(list(self.flat(*pytree.tree_leaves(arguments))), self.out_spec)
 
 
 def make_program(

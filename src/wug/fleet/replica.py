@@ -7,7 +7,7 @@ group (its range, its schedules, with shared streams its inputs) is not stacked 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,22 @@ Params = dict[str, Tensor]
 State = dict[str, Any]
 
 
+class Regular(Protocol):
+    """What a module may offer beyond `forward`, as pure functions of its parameters."""
+
+    def penalty(self, params: Mapping[str, Tensor]) -> Tensor:
+        """Return the regulariser."""
+        ...
+
+    def project(self, params: Mapping[str, Tensor]) -> Params:
+        """Return the parameters after the clamp that follows a step."""
+        ...
+
+    def weights(self, params: Mapping[str, Tensor]) -> Params:
+        """Return the effective weights."""
+        ...
+
+
 def penalised_loss(
     module: nn.Module, task: Task, params: Params, x: Tensor, y: Tensor, weight: Tensor | None
 ) -> Tensor:
@@ -29,7 +45,7 @@ def penalised_loss(
     loss = task.loss(functional_call(module, params, (x,)), y)
     if weight is None:
         return loss
-    return loss + weight * module.penalty(params)  # type: ignore[operator]
+    return loss + weight * cast(Regular, module).penalty(params)
 
 
 def clip(gradients: Params, clip_value: float | None, clip_norm: float | None) -> Params:
@@ -78,7 +94,7 @@ def make_step(lot: Lot, module: nn.Module) -> Callable[..., State]:
                         for new, old in zip(slots[name], state["slots"][name], strict=True)
                     ]
         if hasattr(module, "project"):
-            params = module.project(params)
+            params = {**params, **cast(Regular, module).project(params)}
         if "restart_at" in replica:
             again = step == replica["restart_at"]
             params = {
@@ -95,9 +111,8 @@ def make_step(lot: Lot, module: nn.Module) -> Callable[..., State]:
         step: Tensor, controls: Tensor, group: State, replicas: State, states: State
     ) -> State:
         x = task.inputs(group["inputs"], group["key"], step, plan.batch_size)
-        return stack_over(learn, module, (None, None, None, 0, 0))(
-            step, controls, x, replicas, states
-        )
+        over_replicas = stack_over(learn, module, (None, None, None, 0, 0))
+        return cast(State, over_replicas(step, controls, x, replicas, states))
 
     over_seeds = together if shared else stack_over(alone, module, (None, None, None, 0, 0))
     return stack_over(over_seeds, module, (None, 1, 0, 0, 0))
@@ -114,7 +129,7 @@ def make_evaluation(lot: Lot, module: nn.Module) -> Callable[..., dict[str, Tens
             for split, x in sets.items()
         }
         if hasattr(module, "weights"):
-            result["sparsity"] = sparsity_error(module.weights(params), aggregate)
+            result["sparsity"] = sparsity_error(cast(Regular, module).weights(params), aggregate)
         finite = [value.isfinite().all() for value in params.values()]
         result["finite"] = torch.stack(finite).all()
         return result

@@ -1,7 +1,8 @@
 """At which step a replica starts again, worked out once per evaluation interval.
 
 The rule looks at one stored validation error per step, but errors change at evaluations only. So
-between two evaluations everything the rule will see is known, and it can fire at most once.
+between two evaluations everything the rule will see is known, it can fire at most once, and the
+means and deviations over steps are weighted ones over evaluations.
 """
 
 from __future__ import annotations
@@ -13,40 +14,47 @@ from wug.fleet.plan import Restart
 
 NEVER = -1
 
-
-def stored_errors(curve: NDArray[np.float64], every: int, start: int, end: int) -> NDArray[np.float64]:
-    """Return the stored error of each step in [start, end), as the rule sees it."""
-    return np.asarray(np.repeat(curve, every)[start:end])
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-def fires(errors: NDArray[np.float64], rule: Restart) -> bool:
-    """Say whether the rule fires on these stored errors."""
-    if len(errors) <= rule.min_stored:
-        return False
-    first, second = errors[: len(errors) // 2], errors[len(errors) // 2 :]
-    mean = second.mean()
-    return bool(first.mean() <= mean + second.std() and mean > rule.threshold)
-
-
-def next_restart(
-    curve: NDArray[np.float64], every: int, start: int, now: int, end: int, rule: Restart
-) -> int:
-    """Return the first step in [now, end) after which the rule fires, or `NEVER`.
+def next_restarts(
+    curves: Floats, every: int, started: Ints, now: int, end: int, rule: Restart
+) -> Ints:
+    """Return for each replica the first step in [now, end) after which the rule fires, or `NEVER`.
 
     Args:
-        curve: Validation errors at the evaluations so far.
+        curves: Validation errors at the evaluations so far, (row, replica).
         every: Steps between evaluations.
-        start: First step whose error is stored: 0, or the step after the last restart.
+        started: First step whose error is stored: 0, or the step after the last restart.
         now: Step of the latest evaluation.
         end: Step of the next one.
         rule: The rule.
     """
-    # Stored errors are bounded by the curve's largest: no half can exceed the threshold below it.
-    if end - start <= rule.min_stored or not np.nanmax(curve, initial=-np.inf) > rule.threshold:
-        return NEVER
-    errors = stored_errors(curve, every, start, end)
-    first = max(now, start + rule.min_stored)
-    for step in range(first + -first % rule.check_every, end, rule.check_every):
-        if step > 0 and fires(errors[: step + 1 - start], rule):
-            return step
-    return NEVER
+    result = np.full(curves.shape[1], NEVER)
+    for start in np.unique(started):
+        first = max(now, int(start) + rule.min_stored, 1)
+        checks = np.arange(first + -first % rule.check_every, end, rule.check_every)
+        chosen = np.flatnonzero(started == start)
+        if len(checks):
+            result[chosen] = first_firing(curves[:, chosen], every, int(start), checks, rule)
+    return result
+
+
+def first_firing(curves: Floats, every: int, start: int, checks: Ints, rule: Restart) -> Ints:
+    """Return the first of the checked steps at which the rule fires for replicas of one start."""
+    stored = checks + 1 - start
+    middle = start + stored // 2
+    # How many stored errors each evaluation contributes to either half, (check, row).
+    edges: Ints = np.arange(len(curves) + 1) * every
+    bounded: Ints = np.clip(edges, start, middle[:, None])
+    first = bounded[:, 1:] - bounded[:, :-1]
+    bounded = np.clip(edges, middle[:, None], checks[:, None] + 1)
+    second = bounded[:, 1:] - bounded[:, :-1]
+    with np.errstate(all="ignore"):  # diverged replicas hold NaN and infinities
+        first_mean = first @ curves / (stored // 2)[:, None]
+        count = (stored - stored // 2)[:, None]
+        mean = second @ curves / count
+        deviation = np.sqrt(np.maximum(second @ curves**2 / count - mean**2, 0))
+        fires = (first_mean <= mean + deviation) & (mean > rule.threshold)
+    return np.where(fires.any(0), checks[fires.argmax(0)], NEVER)

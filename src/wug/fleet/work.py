@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,12 +27,14 @@ class WorkOptions:
         device: A torch device.
         threads: Threads of this process; 0 leaves torch's default.
         checkpoint_seconds: Least time between two checkpoints.
+        parent: Process whose end ends this one; 0 for none.
     """
 
     compile: Compile = "auto"
     device: str = "cpu"
     threads: int = 0
     checkpoint_seconds: float = 20.0
+    parent: int = 0
 
 
 def longest_first(lots: Iterable[Lot]) -> list[Lot]:
@@ -67,6 +70,8 @@ def train_block(experiment: Experiment, lot: Lot, store: RunStore, options: Work
 
     def report(news: dict[str, Any]) -> None:
         store.report_progress(lot.name, seconds=round(time.monotonic() - began, 1), **news)
+        if options.parent and os.getppid() != options.parent:
+            raise SystemExit("the process that started this one is gone")
 
     report({"step": 0, "steps": lot.plan.steps, "replicas": lot.num_replicas, "rate": 0.0})
     fleet = Fleet(lot, device=device, compiled=wants_compile(options.compile, device))
@@ -78,3 +83,9 @@ def train_block(experiment: Experiment, lot: Lot, store: RunStore, options: Work
     store.append(lot.name, [experiment.record(result, seconds) for result in results])
     path.unlink(missing_ok=True)
     return lot.num_replicas
+
+
+def unfinished(experiment: Experiment, store: RunStore) -> int:
+    """Count the trainings that are not there yet."""
+    done = store.finished()
+    return sum(block.num_replicas for lot in experiment.lots for block in missing(lot, done))

@@ -7,6 +7,8 @@ import math
 import torch
 from torch import Tensor
 
+from wug.core.errors import UserError
+
 EPSILON = torch.finfo(torch.float32).eps
 
 
@@ -33,5 +35,7 @@ def gated_polar(x: Tensor, gate: Tensor, epsilon: float) -> tuple[Tensor, Tensor
     Shape:
         x (..., in), gate (in,) -> two of (..., in).
     """
+    if x.shape[-1] != gate.shape[-1]:
+        raise UserError(f"x must have {gate.shape[-1]} inputs in its last axis; got {x.shape[-1]}.")
     size = gate * (x.abs() + epsilon) + (1 - gate)
     return torch.log(size), gate * (x < 0) * math.pi

@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from wug.core.errors import UserError
+
 UNROLL_LIMIT = 4
 
 
@@ -23,7 +25,7 @@ def weighted_sum(x: Tensor, weight: Tensor) -> Tensor:
         >>> weighted_sum(torch.tensor([2.0, 3.0]), torch.tensor([[1.0, -1.0]]))
         tensor([-1.])
     """
-    in_features = weight.shape[-1]
+    in_features = _num_inputs(x, weight)
     if in_features > UNROLL_LIMIT:
         return F.linear(x, weight)
     total = x[..., 0:1] * weight[:, 0]
@@ -44,7 +46,7 @@ def gated_product(x: Tensor, weight: Tensor) -> Tensor:
         >>> gated_product(torch.tensor([2.0, 3.0, 7.0]), torch.tensor([[1.0, 1.0, 0.0]]))
         tensor([6.])
     """
-    in_features = weight.shape[-1]
+    in_features = _num_inputs(x, weight)
     if in_features > UNROLL_LIMIT:
         return product(weight * x.unsqueeze(-2) + 1 - weight)
     total = weight[:, 0] * x[..., 0:1] + 1 - weight[:, 0]
@@ -72,3 +74,12 @@ def product(factors: Tensor) -> Tensor:
         if rest.shape[-1]:
             factors = torch.cat((factors, rest), -1)
     return factors.squeeze(-1)
+
+
+def _num_inputs(x: Tensor, weight: Tensor) -> int:
+    # Slices of a wrong length would broadcast without a word.
+    if x.shape[-1] != weight.shape[-1]:
+        raise UserError(
+            f"x must have {weight.shape[-1]} inputs in its last axis; got {x.shape[-1]}."
+        )
+    return weight.shape[-1]

@@ -1,1 +1,1 @@
-
+"""Blocks with attention, routing or memory."""

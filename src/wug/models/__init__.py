@@ -1,1 +1,1 @@
-
+"""Whole networks made of units and layers."""

@@ -1,1 +1,1 @@
-
+"""Tables and pages made from records alone. No torch."""

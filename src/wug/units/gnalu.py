@@ -29,7 +29,7 @@ from wug.functional.weighted_sum import weighted_sum
     r"\varphi = \frac{1 + \sqrt 5}{2}",
     operations=("add", "sub", "mul", "div"),
     failure_modes=(
-        "All of NALU's, and it solves fewer ranges than NALU on every operation (mistry2022).",
+        "All of NALU's, and it solves fewer ranges of +, - and x; neither divides (mistry2022).",
     ),
 )
 class GNALU(nn.Module):

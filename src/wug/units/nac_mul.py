@@ -109,9 +109,7 @@ class NACMul(nn.Module):
 
         x = input_symbols(names, self.in_features)
         return [
-            sympy.prod(
-                (sympy.Abs(x_i) + self.epsilon) ** w for w, x_i in zip(row, x, strict=True)
-            )
+            sympy.prod((sympy.Abs(x_i) + self.epsilon) ** w for w, x_i in zip(row, x, strict=True))
             for row in numbers(nac_weight(self.w_hat, self.m_hat))
         ]
 

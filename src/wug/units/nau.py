@@ -94,8 +94,11 @@ class NAU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the weighted sums."""
-        weight = self.weight.clamp(-1, 1) if self.clamp == "forward" else self.weight
-        return weighted_sum(x, weight)
+        return weighted_sum(x, self.clamped(self.weight))
+
+    def clamped(self, weight: Tensor) -> Tensor:
+        """Clamp the weights if the forward pass does that."""
+        return weight.clamp(-1, 1) if self.clamp == "forward" else weight
 
     def penalty(self, params: Mapping[str, Tensor]) -> Tensor:
         """Mean distance of the weights to -1, 0 and 1."""
@@ -109,13 +112,14 @@ class NAU(nn.Module):
 
     def weights(self, params: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the effective weights, which spell the formula."""
-        return {"weight": params["weight"]}
+        return {"weight": self.clamped(params["weight"])}
 
     def formula(self, names: Sequence[str] | None = None) -> list[Any]:
         """Return one SymPy expression per output."""
         x = input_symbols(names, self.in_features)
-        return [sum(w * x_i for w, x_i in zip(row, x, strict=True)) for row in numbers(self.weight)]
+        weight = self.clamped(self.weight)
+        return [sum(w * x_i for w, x_i in zip(row, x, strict=True)) for row in numbers(weight)]
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:
         """Return what happened inside: the terms and their sum."""
-        return {"terms": self.weight * x.unsqueeze(-2), "output": self(x)}
+        return {"terms": self.clamped(self.weight) * x.unsqueeze(-2), "output": self(x)}

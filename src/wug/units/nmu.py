@@ -16,7 +16,6 @@ from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, xavier_bound
-from wug.functional.sparsity import distance_to_discrete
 from wug.functional.weighted_sum import gated_product
 
 LARGEST_RADIUS = 0.25
@@ -95,12 +94,16 @@ class NMU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the gated products."""
-        weight = self.weight.clamp(0, 1) if self.clamp == "forward" else self.weight
-        return gated_product(x, weight)
+        return gated_product(x, self.clamped(self.weight))
+
+    def clamped(self, weight: Tensor) -> Tensor:
+        """Clamp the weights if the forward pass does that."""
+        return weight.clamp(0, 1) if self.clamp == "forward" else weight
 
     def penalty(self, params: Mapping[str, Tensor]) -> Tensor:
         """Mean distance of the weights to 0 and 1."""
-        return distance_to_discrete(params["weight"]).mean()
+        weight = params["weight"]
+        return torch.minimum(weight.abs(), (1 - weight).abs()).mean()
 
     def project(self, params: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Clamp the weights to [0, 1]."""
@@ -110,7 +113,7 @@ class NMU(nn.Module):
 
     def weights(self, params: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the effective weights, which spell the formula."""
-        return {"weight": params["weight"]}
+        return {"weight": self.clamped(params["weight"])}
 
     def formula(self, names: Sequence[str] | None = None) -> list[Any]:
         """Return one SymPy expression per output."""
@@ -119,10 +122,11 @@ class NMU(nn.Module):
         x = input_symbols(names, self.in_features)
         return [
             sympy.prod(w * x_i + 1 - w for w, x_i in zip(row, x, strict=True))
-            for row in numbers(self.weight)
+            for row in numbers(self.clamped(self.weight))
         ]
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:
         """Return what happened inside: the factors and their product."""
-        factors = self.weight * x.unsqueeze(-2) + 1 - self.weight
+        weight = self.clamped(self.weight)
+        factors = weight * x.unsqueeze(-2) + 1 - weight
         return {"factors": factors, "output": self(x)}

@@ -140,9 +140,7 @@ class NPU(nn.Module):
             sympy.log(g * (sympy.Abs(x_i) + self.epsilon) + 1 - g)
             for g, x_i in zip(gate, x, strict=True)
         ]
-        angles = [
-            g * math.pi * sympy.Heaviside(-x_i, 0) for g, x_i in zip(gate, x, strict=True)
-        ]
+        angles = [g * math.pi * sympy.Heaviside(-x_i, 0) for g, x_i in zip(gate, x, strict=True)]
         outputs = []
         for real, imaginary in zip(
             numbers(self.weight), numbers(self.weight_imaginary), strict=True

@@ -27,6 +27,9 @@ SPLITS = ("train", "validation", "ood_validation", "test")
 # The reference draws these sets once, with these seeds, for every run.
 EVALUATION_SEEDS = {"validation": 43953907, "ood_validation": 27182818, "test": 8689336}
 
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+INTERVAL = rf"\[({NUMBER}),({NUMBER})\)"
+
 # Training range -> test range (mistry2022, table 3).
 RANGES: dict[str, tuple[Intervals, Intervals]] = {
     "[-20,-10)": (((-20.0, -10.0),), ((-40.0, -20.0),)),
@@ -44,7 +47,7 @@ RANGES: dict[str, tuple[Intervals, Intervals]] = {
 def parse_range(text: str) -> tuple[Intervals, Intervals]:
     """Read a training and test range: one of the nine, or ``"[3,4)>[4,8)"``.
 
-    Several intervals of equal width are joined by ``u``, as in ``"[1,2)>[-6,-2)u[2,6)"``.
+    Two intervals of equal width are joined by ``u``, as in ``"[1,2)>[-6,-2)u[2,6)"``.
 
     Example:
         >>> parse_range("[3,4)>[4,8)")
@@ -54,7 +57,7 @@ def parse_range(text: str) -> tuple[Intervals, Intervals]:
     if name in RANGES:
         return RANGES[name]
     halves = [
-        tuple((float(low), float(high)) for low, high in re.findall(r"\[([^,]+),([^)\]]+)\)", half))
+        tuple((float(low), float(high)) for low, high in re.findall(INTERVAL, half))
         for half in name.split(">")
     ]
     for half in halves:
@@ -63,7 +66,7 @@ def parse_range(text: str) -> tuple[Intervals, Intervals]:
                 raise UserError(
                     f"range [{low:g},{high:g}): the lower end must be below the upper; swap them."
                 )
-    if len(halves) != 2 or not all(halves):
+    if not re.fullmatch(r"#(u#)?>#(u#)?", re.sub(INTERVAL, "#", name)):
         raise UserError(f"{unknown_name('range', text, RANGES)} Or give both: '[3,4)>[4,8)'.")
     return halves[0], halves[1]
 
@@ -123,10 +126,11 @@ class SingleModule:
         require_at_least("SingleModule", "num_inputs", self.num_inputs, 2)
         for intervals in (self.train, self.test):
             widths = {round(high - low, 12) for low, high in intervals}
-            if not all(low < high for low, high in intervals) or len(widths) != 1:
+            ordered = all(low < high for low, high in intervals)
+            if not ordered or len(widths) != 1 or len(intervals) > 2:
                 raise UserError(
-                    "SingleModule: each range needs intervals of one width with the lower end "
-                    f"below the upper; got {intervals}."
+                    "SingleModule: each range needs one or two intervals of one width with the "
+                    f"lower end below the upper; got {intervals}."
                 )
 
     @property
@@ -177,9 +181,7 @@ class SingleModule:
         else:
             a, b = x[..., 0:1], x[..., 1:2]
         add, sub, mul = (values["operation"] == code for code in range(3))
-        return torch.where(
-            add, a + b, torch.where(sub, a - b, torch.where(mul, a * b, a / b))
-        )
+        return torch.where(add, a + b, torch.where(sub, a - b, torch.where(mul, a * b, a / b)))
 
     def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
         """Mean squared error."""

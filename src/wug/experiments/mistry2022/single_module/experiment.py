@@ -150,9 +150,9 @@ def single_module(options: RunOptions) -> Experiment:
         },
         lots=lots,
         layout=Layout(
-            rows=("operation", "unit"),
+            rows=("unit", "operation"),
             column="range",
-            row_order=tuple((operation, unit) for unit, operation in ROWS),
+            row_order=ROWS,
             column_order=(*RANGES, *(name for name in ranges if name not in RANGES)),
         ),
         published=[cell.to_json() for cell in published_cells()],

@@ -1,0 +1,77 @@
+"""The entry point: gathers the verbs, and turns errors into a sentence and an exit code.
+
+Exit codes: 0 done, 1 failed while running, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from wug.cli.cite import cite
+from wug.cli.list import list_
+from wug.cli.run import run
+from wug.cli.show import show
+from wug.core.errors import UserError, WorkError
+from wug.records import RunFolderError, StorageError
+
+
+def completion(shell: Annotated[Literal["bash", "zsh", "tcsh"], tyro.conf.Positional]) -> None:
+    """Print a completion script: put eval "$(wug completion bash)" into your shell's start file.
+
+    Args:
+        shell: Your shell.
+    """
+    script = io.StringIO()
+    with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
+        tyro.extras.subcommand_cli_from_dict(
+            VERBS, prog="wug", args=["--tyro-print-completion", shell]
+        )
+    print(script.getvalue(), end="")
+
+
+VERBS: dict[str, Callable[..., Any]] = {
+    "run": run,
+    "show": show,
+    "list": list_,
+    "cite": cite,
+    "completion": completion,
+}
+DESCRIPTION = (
+    "wug: networks that learn the rule, not the list. Start with: "
+    "wug run mistry2022.single_module --scale smoke"
+)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        result = tyro.extras.subcommand_cli_from_dict(
+            VERBS,
+            prog="wug",
+            description=DESCRIPTION,
+            args=args,
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
+    except (UserError, RunFolderError) as error:
+        print(f"wug: {error}", file=sys.stderr)
+        return 2
+    except (StorageError, WorkError) as error:
+        print(f"wug: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("wug: interrupted; the same command goes on where it stopped.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # wug show ... | head
+        sys.stderr.close()
+        return 0
+    return int(result or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""wug run: train an experiment and end with ours beside theirs."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from wug.core import index
+from wug.core.errors import UserError, require_at_least
+from wug.core.folders import run_folder
+from wug.records import RunStore, clear_run, read_run
+from wug.report import table as tables
+
+
+def run(
+    experiment: Annotated[str, tyro.conf.Positional],
+    *,
+    scale: Literal["smoke", "laptop", "paper"] = "laptop",
+    seeds: int | None = None,
+    only: tuple[str, ...] = (),
+    ranges: tuple[str, ...] = (),
+    streams: Literal["shared", "independent"] | None = None,
+    compile: Literal["auto", "on", "off"] = "auto",
+    out: Path | None = None,
+    fresh: bool = False,
+    device: str = "cpu",
+    workers: int | None = None,
+) -> int:
+    """Train an experiment; what is finished already is not trained again.
+
+    Args:
+        experiment: Its key; wug list experiments shows them.
+        scale: smoke (seconds), laptop (minutes on two cores) or paper (as published).
+        seeds: How many seeds; the scale's own number if not given.
+        only: Rows to run, such as nau or nau:add.
+        ranges: Columns to run, such as "[1,2)", or your own: "[3,4)>[4,8)" trains and tests there.
+        streams: Whether the seeds of a row see the same training inputs.
+        compile: Compile the training programs: where it works, always, or never.
+        out: The run's folder; runs/EXPERIMENT/SCALE if not given.
+        fresh: Remove what an earlier run left in the folder.
+        device: Where to train, such as cpu or cuda.
+        workers: Processes side by side; one per core if not given.
+    """
+    entry = index.entry("experiment", experiment)
+    if seeds is not None:
+        require_at_least("run", "seeds", seeds, 1)
+    if workers is not None:
+        require_at_least("run", "workers", workers, 1)
+    folder = out or run_folder(experiment, scale, streams)
+
+    from rich.console import Console
+
+    console = Console()
+    with console.status("loading torch"):
+        import torch
+
+        from wug.fleet.crew import run_side_by_side
+        from wug.fleet.experiment import RunOptions
+        from wug.fleet.verdicts import make_catalog
+        from wug.fleet.work import WorkOptions, unfinished
+
+        try:
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).split("\n", 1)[0]
+            raise UserError(f"run: device {device!r} can't be used here: {reason}") from None
+        options = RunOptions(scale=scale, seeds=seeds, only=only, ranges=ranges, streams=streams)
+        plan = index.get("experiment", experiment)(options)
+    if fresh:
+        clear_run(folder)
+    store = RunStore.open(folder, plan.name, plan.settings)
+    for problem in store.set_aside:
+        console.print(f"[yellow]set aside, to be run again:[/] {problem}")
+    todo = unfinished(plan, store)
+    total = sum(lot.num_replicas for lot in plan.lots)
+    console.print(f"[bold]{plan.title}[/], {scale} scale, in {folder}")
+    console.print(f"{total - todo} of {total} trainings are there, {todo} to go.")
+    if todo:
+        work = WorkOptions(compile=compile, device=device)
+        left = run_side_by_side(entry.target, options, plan, store, work, workers, console)
+        if left:
+            console.print(f"{left} trainings are in the hands of another process; run again later.")
+    command = f"wug run {experiment} --scale {scale}" + "".join(
+        f" --{name} {shlex.join(map(str, values))}"
+        for name, values in (
+            ("seeds", () if seeds is None else (seeds,)),
+            ("only", only),
+            ("ranges", ranges),
+            ("streams", () if streams is None else (streams,)),
+        )
+        if values
+    )
+    finished = read_run(folder)
+    store.write_catalog(make_catalog(plan, finished.records(), command))
+    tables.print_table(finished, tables.make_table(finished), "success")
+    return 0

@@ -1,0 +1,76 @@
+"""The catalog of a run: published numbers, claims with verdicts, and what the units are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from wug.core import index
+from wug.core.claims import Cell, Judgement, Table
+from wug.fleet.experiment import Experiment
+from wug.records import Record, group_by
+from wug.stats.interval import Estimate
+from wug.stats.runs import summarise_runs
+
+
+def interval(estimate: Estimate) -> tuple[float, float] | None:
+    """Return both ends of an estimate, if it has them."""
+    return (estimate.low, estimate.high) if estimate.has_interval else None
+
+
+def measured_table(experiment: Experiment, records: Iterable[Record]) -> Table:
+    """Return our own cells, for claims, under the keys of the published table."""
+    fields = (*experiment.layout.rows, experiment.layout.column)
+    cells = {}
+    for key, runs in group_by(records, *fields).items():
+        summary = summarise_runs([run.outcome for run in runs])
+        cells[tuple(map(str, key))] = Cell(
+            successes=summary.successes,
+            trials=summary.trials,
+            solved_at=summary.solved_at.value if summary.successes else None,
+            sparsity=summary.sparsity.value if summary.successes else None,
+            solved_at_interval=interval(summary.solved_at),
+            sparsity_interval=interval(summary.sparsity),
+        )
+    return Table(cells)
+
+
+def as_json(judgement: Judgement) -> dict[str, Any]:
+    """Return a judgement as plain data."""
+    return {"verdict": judgement.verdict.value, "evidence": list(judgement.evidence)}
+
+
+def make_catalog(experiment: Experiment, records: Iterable[Record], command: str) -> dict[str, Any]:
+    """Judge every claim on our records and on the published numbers, and gather what pages need.
+
+    Args:
+        experiment: The experiment.
+        records: What was trained so far.
+        command: What a person typed to get here.
+    """
+    ours = measured_table(experiment, records)
+    units = {lot.name for lot in experiment.lots}
+    layout = experiment.layout
+    return {
+        "title": experiment.title,
+        "command": command,
+        "layout": {
+            "rows": list(layout.rows),
+            "column": layout.column,
+            "row_order": [list(row) for row in layout.row_order],
+            "column_order": list(layout.column_order),
+        },
+        "published": [dict(cell) for cell in experiment.published],
+        "claims": [
+            {
+                "key": claim.key,
+                "statement": claim.statement,
+                "source": claim.source,
+                "ours": as_json(claim.evaluate(ours)),
+                "published": as_json(claim.evaluate(experiment.published_table)),
+            }
+            for claim in experiment.claims
+        ],
+        "departures": list(experiment.departures),
+        "units": [entry.to_json() for entry in index.entries("unit") if entry.key in units],
+    }

@@ -1,0 +1,310 @@
+"""Ours beside theirs: the table of a run, made from its records and catalog."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wug.records import Run, group_by
+from wug.stats.interval import Estimate
+from wug.stats.runs import RunSummary, summarise_runs
+
+MEASURES = ("success", "solved_at", "sparsity")
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """One cell: our runs and the published numbers, either of which may be missing.
+
+    Args:
+        row: Values of the row's fields.
+        column: Value of the column's field.
+        ours: Our runs.
+        published: The published cell as the catalog has it.
+    """
+
+    row: tuple[str, ...]
+    column: str
+    ours: RunSummary | None
+    published: Mapping[str, Any] | None
+
+    def printed(self, measure: str) -> Mapping[str, Any] | None:
+        """Return the published value, plus and minus of a measure."""
+        return None if self.published is None else self.published.get(measure)
+
+    def agrees(self) -> bool | None:
+        """Say whether one success rate lies in the interval of the other; None if one is missing.
+
+        Both intervals are 95 % Wilson intervals.
+        """
+        printed = self.printed("success")
+        if self.ours is None or printed is None:
+            return None
+        ours, rate = self.ours.success, printed["value"]
+        low, high = rate - (printed["minus"] or 0), rate + (printed["plus"] or 0)
+        slack = 1e-9
+        # Printed limits are rounded to whole per cent.
+        inside_theirs = low - 0.005 <= ours.value <= high + 0.005
+        return bool(ours.low - slack <= rate <= ours.high + slack or inside_theirs)
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """All cells of a run in the catalog's order, and the claims.
+
+    Args:
+        title: For people.
+        fields: Names of the row's fields.
+        columns: The columns in order.
+        cells: By row and column.
+        claims: As the catalog has them.
+    """
+
+    title: str
+    fields: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Mapping[tuple[tuple[str, ...], str], TableCell]
+    claims: tuple[Mapping[str, Any], ...]
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The rows that have runs of ours, in order."""
+        return list(dict.fromkeys(c.row for c in self.cells.values() if c.ours is not None))
+
+    def shown(self) -> Iterator[TableCell]:
+        """Yield the cells of the rows that have runs."""
+        rows = set(self.rows)
+        return (cell for cell in self.cells.values() if cell.row in rows)
+
+    def agreement(self) -> tuple[int, int]:
+        """Return how many comparable cells agree, and how many are comparable."""
+        verdicts = [v for v in (cell.agrees() for cell in self.cells.values()) if v is not None]
+        return sum(verdicts), len(verdicts)
+
+
+def make_table(run: Run, *, legacy: bool = False) -> ResultTable:
+    """Build the table of a run.
+
+    Args:
+        run: A run folder or packed results.
+        legacy: Whether to estimate as the reference's scripts do, defects included.
+    """
+    catalog = run.catalog()
+    layout = catalog.get("layout", {"rows": [], "column": "", "row_order": [], "column_order": []})
+    fields = (*layout["rows"], layout["column"])
+    ours = {
+        tuple(map(str, key)): summarise_runs([record.outcome for record in runs], legacy=legacy)
+        for key, runs in group_by(run.records(), *fields).items()
+    }
+    published = {
+        tuple(str(cell[field]) for field in fields): cell for cell in catalog.get("published", ())
+    }
+    columns = dict.fromkeys((*layout["column_order"], *(key[-1] for key in ours)))
+    rows = dict.fromkeys((*map(tuple, layout["row_order"]), *(key[:-1] for key in ours)))
+    cells = {
+        (row, column): TableCell(
+            row, column, ours.get((*row, column)), published.get((*row, column))
+        )
+        for row in rows
+        for column in columns
+        if (*row, column) in ours or (*row, column) in published
+    }
+    used = tuple(c for c in columns if any(k[1] == c and v.ours for k, v in cells.items()))
+    return ResultTable(
+        title=catalog.get("title", run.experiment),
+        fields=tuple(layout["rows"]),
+        columns=used or tuple(columns),
+        cells=cells,
+        claims=tuple(catalog.get("claims", ())),
+    )
+
+
+def number(value: float, measure: str) -> str:
+    """Write a number as the measure's tables do: per cent, or two significant digits."""
+    if math.isnan(value):
+        return "–"
+    return f"{100 * value:.0f}" if measure == "success" else f"{value:.1e}".replace("e+0", "e")
+
+
+def ours_text(cell: TableCell, measure: str) -> str:
+    """Write our value of a cell."""
+    if cell.ours is None:
+        return ""
+    estimate: Estimate = getattr(cell.ours, measure)
+    return number(estimate.value, measure)
+
+
+def theirs_text(cell: TableCell, measure: str) -> str:
+    """Write the published value of a cell."""
+    printed = cell.printed(measure)
+    return "–" if printed is None else number(printed["value"], measure)
+
+
+def rows_of_data(table: ResultTable) -> Iterator[dict[str, Any]]:
+    """Yield one flat dict per cell: ours, theirs and whether they agree."""
+    for cell in table.shown():
+        data: dict[str, Any] = dict(zip(table.fields, cell.row, strict=True))
+        data["column"] = cell.column
+        data["successes"] = cell.ours.successes if cell.ours else None
+        data["trials"] = cell.ours.trials if cell.ours else None
+        for measure in MEASURES:
+            if cell.ours is not None:
+                estimate: Estimate = getattr(cell.ours, measure)
+                for name in ("value", "low", "high"):
+                    value = getattr(estimate, name)
+                    data[f"{measure}_{name}"] = None if math.isnan(value) else value
+                data[f"{measure}_method"] = estimate.method
+            printed = cell.printed(measure) or {}
+            for name in ("value", "plus", "minus"):
+                data[f"published_{measure}_{name}"] = printed.get(name)
+        data["agrees"] = cell.agrees()
+        yield data
+
+
+def to_json(table: ResultTable) -> str:
+    """Return the table and its claims as JSON."""
+    agree, compared = table.agreement()
+    content = {
+        "title": table.title,
+        "cells": list(rows_of_data(table)),
+        "claims": list(table.claims),
+        "agreement": {"cells": compared, "agree": agree},
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+def to_csv(table: ResultTable) -> str:
+    """Return one line per cell."""
+    text = io.StringIO()
+    rows = list(rows_of_data(table))
+    writer = csv.DictWriter(text, fieldnames=max(rows, key=len, default={}), restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def to_latex(table: ResultTable, measure: str = "success") -> str:
+    """Return a booktabs table with ours above theirs in each cell."""
+    head = " & ".join((*table.fields, *(f"${column}$" for column in table.columns)))
+    lines = [
+        r"\begin{tabular}{" + "l" * len(table.fields) + "c" * len(table.columns) + "}",
+        r"\toprule",
+        head.replace("_", r"\_") + r" \\",
+        r"\midrule",
+    ]
+    for row in table.rows:
+        cells = [table.cells.get((row, column)) for column in table.columns]
+        texts = [
+            "" if c is None else f"{ours_text(c, measure)}/{theirs_text(c, measure)}" for c in cells
+        ]
+        lines.append(" & ".join((*row, *texts)).replace("_", r"\_") + r" \\")
+    return "\n".join((*lines, r"\bottomrule", r"\end{tabular}", ""))
+
+
+def to_markdown(table: ResultTable, measure: str = "success") -> str:
+    """Return a Markdown table, ours / theirs."""
+    lines = [
+        "| " + " | ".join((*table.fields, *table.columns)) + " |",
+        "|" + "---|" * len(table.fields) + ":-:|" * len(table.columns),
+    ]
+    for row in table.rows:
+        texts = []
+        for column in table.columns:
+            cell = table.cells.get((row, column))
+            if cell is None:
+                texts.append("")
+                continue
+            text = f"{ours_text(cell, measure)} / {theirs_text(cell, measure)}"
+            texts.append(f"**{text}**" if measure == "success" and cell.agrees() is False else text)
+        lines.append("| " + " | ".join((*row, *texts)) + " |")
+    return "\n".join((*lines, ""))
+
+
+def claim_counts(table: ResultTable) -> Counter[str]:
+    """Count the verdicts on our records."""
+    return Counter(str(claim["ours"]["verdict"]) for claim in table.claims)
+
+
+def to_rich(table: ResultTable, measure: str = "success", width: int = 80) -> Any:
+    """Return a rich table: ours, theirs dimmed beside it (or below), disagreement in red."""
+    from rich.table import Table
+    from rich.text import Text
+
+    heading = {"success": "success in %", "solved_at": "solved at", "sparsity": "sparsity error"}
+    sheet = Table(
+        title=f"{table.title}\n{heading[measure]}: ours/published",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    sheet.add_column(table.fields[0] if table.fields else "", no_wrap=True)
+    for column in table.columns:
+        sheet.add_column(column.replace(",", ",\n"), justify="right", no_wrap=True)
+    widest = len("100/100" if measure == "success" else "1.0e-10/1.0e-10")
+    between = "/" if 9 + (widest + 1) * len(table.columns) <= width + 1 else "\n"
+    last: tuple[str, ...] = ()
+    for row in table.rows:
+        if row[1:] != last:
+            last = row[1:]
+            sheet.add_row(Text(" ".join(last), style="bold italic"))
+        cells = [table.cells.get((row, column)) for column in table.columns]
+        sheet.add_row(row[0], *(cell_text(cell, measure, between) for cell in cells))
+    return sheet
+
+
+def cell_text(cell: TableCell | None, measure: str, between: str) -> Any:
+    """Write one cell for the terminal."""
+    from rich.text import Text
+
+    text = Text()
+    if cell is not None:
+        apart = measure == "success" and cell.agrees() is False
+        text.append(ours_text(cell, measure), style="bold red" if apart else "bold")
+        text.append(f"{between}{theirs_text(cell, measure)}", style="dim")
+    return text
+
+
+def print_table(run: Run, table: ResultTable, measure: str, *, claims: bool = False) -> None:
+    """Print the table, how far it agrees with the published one, and the claims."""
+    from rich.console import Console
+
+    console = Console()
+    console.print(to_rich(table, measure, console.width))
+    agree, compared = table.agreement()
+    if compared:
+        console.print(
+            f"{agree} of {compared} success rates agree with the published ones: one lies in the "
+            "other's 95% Wilson interval (red: not)."
+        )
+    counts = claim_counts(table)
+    if counts:
+        console.print(
+            f"Claims: {counts['held']} held, {counts['broken']} broken, "
+            f"{counts['undecided']} undecided at this number of seeds"
+            + ("." if claims else "; list them with --claims.")
+        )
+    if claims:
+        for claim in table.claims:
+            console.print(claim_text(claim), highlight=False)
+    for problem in run.problems:
+        console.print(f"[red]left out:[/] {problem}")
+    console.print(f"Records: {run.folder}")
+
+
+def claim_text(claim: Mapping[str, Any]) -> str:
+    """Write a claim, its verdicts and the evidence for them."""
+    colours = {"held": "green", "broken": "red", "undecided": "yellow"}
+    ours, theirs = claim["ours"], claim["published"]
+    lines = [f"[{colours[ours['verdict']]}]{ours['verdict']:>9}[/]  {claim['statement']}"]
+    if ours["verdict"] != "held":
+        lines.append(f"[dim]           ours: {'; '.join(ours['evidence'][:4])}[/]")
+    if theirs["verdict"] != "held":
+        evidence = "; ".join(theirs["evidence"][:4])
+        lines.append(f"[dim]           {theirs['verdict']} in the paper's own table: {evidence}[/]")
+    return "\n".join(lines)
