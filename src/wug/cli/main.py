@@ -15,6 +15,7 @@ import tyro
 
 from wug.cli.cite import cite
 from wug.cli.list import list_
+from wug.cli.pack import pack
 from wug.cli.run import run
 from wug.cli.show import show
 from wug.core.errors import UserError, WorkError
@@ -40,6 +41,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "show": show,
     "list": list_,
     "cite": cite,
+    "pack": pack,
     "completion": completion,
 }
 DESCRIPTION = (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
 from wug.core.folders import find_run
-from wug.records import read_run
+from wug.records import read_run, write_atomic
 from wug.report import table as tables
+from wug.report.heatmap import to_svg
 
 
 def show(
@@ -16,11 +18,13 @@ def show(
     *,
     measure: Literal["success", "solved_at", "sparsity"] = "success",
     claims: bool = False,
+    against: str | None = None,
     legacy: bool = False,
     json: bool = False,
     csv: bool = False,
     latex: bool = False,
     markdown: bool = False,
+    svg: Path | None = None,
 ) -> None:
     """Show the results of a run, of yours or of those that ship with wug.
 
@@ -28,14 +32,17 @@ def show(
         run: A run folder, or an experiment: its latest run here, else our shipped results.
         measure: What the cells hold.
         claims: Also list each of the paper's claims with its verdict and evidence.
+        against: Compare with another run (a folder or an experiment) instead of the paper.
         legacy: Estimate means and intervals as the published scripts do, defects included.
         json: Print all cells and claims as JSON.
         csv: Print one line per cell as CSV.
         latex: Print a LaTeX table.
         markdown: Print a Markdown table.
+        svg: Draw the success rates as a picture into this file.
     """
     opened = read_run(find_run(run))
-    table = tables.make_table(opened, legacy=legacy)
+    other = None if against is None else read_run(find_run(against))
+    table = tables.make_table(opened, against=other, legacy=legacy)
     if json:
         print(tables.to_json(table))
     elif csv:
@@ -44,5 +51,12 @@ def show(
         print(tables.to_latex(table, measure), end="")
     elif markdown:
         print(tables.to_markdown(table, measure), end="")
+    elif svg is not None:
+        cells = {
+            key: (cell.ours, (cell.printed("success") or {}).get("value"))
+            for key, cell in table.cells.items()
+        }
+        write_atomic(svg, to_svg(table.title, table.rows, table.columns, cells))
+        print(f"wrote {svg}")
     else:
         tables.print_table(opened, table, measure, claims=claims)

@@ -41,7 +41,11 @@ class Task(Protocol):
         ...
 
     def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Return the error of a batch."""
+        """Return the training and validation error of a batch."""
+        ...
+
+    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
+        """Return the error of a test set."""
         ...
 
     def evaluation_inputs(self, split: str) -> Tensor:

@@ -124,8 +124,9 @@ def make_evaluation(lot: Lot, module: nn.Module) -> Callable[..., dict[str, Tens
     aggregate = getattr(module, "sparsity_aggregate", "max")
 
     def evaluate(sets: Mapping[str, Tensor], replica: State, params: Params) -> dict[str, Tensor]:
+        measures = {"validation": task.loss, "test": task.error}
         result = {
-            split: task.loss(functional_call(module, params, (x,)), task.targets(replica, x))
+            split: measures[split](functional_call(module, params, (x,)), task.targets(replica, x))
             for split, x in sets.items()
         }
         if hasattr(module, "weights"):

@@ -60,6 +60,7 @@ def work(experiment: Experiment, folder: Path, options: WorkOptions) -> int:
             if ours:
                 for block in missing(lot, store.finished()):
                     added += train_block(experiment, block, store, options)
+                store.checkpoint_path(lot.name).unlink(missing_ok=True)
     return added
 
 
@@ -75,13 +76,13 @@ def train_block(experiment: Experiment, lot: Lot, store: RunStore, options: Work
 
     report({"step": 0, "steps": lot.plan.steps, "replicas": lot.num_replicas, "rate": 0.0})
     fleet = Fleet(lot, device=device, compiled=wants_compile(options.compile, device))
-    path = store.checkpoint_path(lot.name)
     results = fleet.train(
-        checkpoint=path, checkpoint_seconds=options.checkpoint_seconds, on_progress=report
+        checkpoint=store.checkpoint_path(lot.name),
+        checkpoint_seconds=options.checkpoint_seconds,
+        on_progress=report,
     )
     seconds = (time.monotonic() - began) / lot.num_replicas
     store.append(lot.name, [experiment.record(result, seconds) for result in results])
-    path.unlink(missing_ok=True)
     return lot.num_replicas
 
 

@@ -45,7 +45,8 @@ def random_bits(key: Tensor, step: Tensor, shape: tuple[int, ...], lane: int = 0
     """Return int32 tensor of ``shape`` with 32 random bits in each element.
 
     Args:
-        key: int64 tensor of shape (2,), words below 2^32.
+        key: int64 tensor of shape (2,), words below 2^32, from `stream_key` or `key_from`:
+            similar words give similar numbers.
         step: int64 scalar tensor.
         shape: Shape of the result.
         lane: Independent numbers at the same step and position for other lanes.

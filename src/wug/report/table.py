@@ -17,6 +17,8 @@ from wug.stats.runs import RunSummary, summarise_runs
 
 MEASURES = ("success", "solved_at", "sparsity")
 
+Key = tuple[str, ...]
+
 
 @dataclass(frozen=True)
 class TableCell:
@@ -60,6 +62,7 @@ class ResultTable:
 
     Args:
         title: For people.
+        beside: What ours is compared with.
         fields: Names of the row's fields.
         columns: The columns in order.
         cells: By row and column.
@@ -67,6 +70,7 @@ class ResultTable:
     """
 
     title: str
+    beside: str
     fields: tuple[str, ...]
     columns: tuple[str, ...]
     cells: Mapping[tuple[tuple[str, ...], str], TableCell]
@@ -88,23 +92,43 @@ class ResultTable:
         return sum(verdicts), len(verdicts)
 
 
-def make_table(run: Run, *, legacy: bool = False) -> ResultTable:
+def summaries(run: Run, fields: tuple[str, ...], legacy: bool) -> dict[Key, RunSummary]:
+    """Summarise the runs of each cell."""
+    return {
+        tuple(map(str, key)): summarise_runs([record.outcome for record in runs], legacy=legacy)
+        for key, runs in group_by(run.records(), *fields).items()
+    }
+
+
+def as_published(summary: RunSummary) -> dict[str, Any]:
+    """Give our own cell the form of a published one, to compare another run with it."""
+    estimates = {measure: getattr(summary, measure) for measure in MEASURES}
+    return {
+        measure: None
+        if math.isnan(e.value)
+        else {"value": e.value, "plus": e.plus, "minus": e.minus}
+        for measure, e in estimates.items()
+    }
+
+
+def make_table(run: Run, *, against: Run | None = None, legacy: bool = False) -> ResultTable:
     """Build the table of a run.
 
     Args:
         run: A run folder or packed results.
+        against: Another run to compare with instead of the published numbers.
         legacy: Whether to estimate as the reference's scripts do, defects included.
     """
     catalog = run.catalog()
     layout = catalog.get("layout", {"rows": [], "column": "", "row_order": [], "column_order": []})
     fields = (*layout["rows"], layout["column"])
-    ours = {
-        tuple(map(str, key)): summarise_runs([record.outcome for record in runs], legacy=legacy)
-        for key, runs in group_by(run.records(), *fields).items()
-    }
+    ours = summaries(run, fields, legacy)
     published = {
         tuple(str(cell[field]) for field in fields): cell for cell in catalog.get("published", ())
     }
+    if against is not None:
+        other = summaries(against, fields, legacy)
+        published = {key: as_published(summary) for key, summary in other.items()}
     columns = dict.fromkeys((*layout["column_order"], *(key[-1] for key in ours)))
     rows = dict.fromkeys((*map(tuple, layout["row_order"]), *(key[:-1] for key in ours)))
     cells = {
@@ -118,6 +142,7 @@ def make_table(run: Run, *, legacy: bool = False) -> ResultTable:
     used = tuple(c for c in columns if any(k[1] == c and v.ours for k, v in cells.items()))
     return ResultTable(
         title=catalog.get("title", run.experiment),
+        beside="published" if against is None else str(against.folder),
         fields=tuple(layout["rows"]),
         columns=used or tuple(columns),
         cells=cells,
@@ -238,7 +263,7 @@ def to_rich(table: ResultTable, measure: str = "success", width: int = 80) -> An
 
     heading = {"success": "success in %", "solved_at": "solved at", "sparsity": "sparsity error"}
     sheet = Table(
-        title=f"{table.title}\n{heading[measure]}: ours/published",
+        title=f"{table.title}\n{heading[measure]}: ours/{table.beside}",
         box=None,
         pad_edge=False,
         padding=(0, 1, 0, 0),
@@ -279,8 +304,8 @@ def print_table(run: Run, table: ResultTable, measure: str, *, claims: bool = Fa
     agree, compared = table.agreement()
     if compared:
         console.print(
-            f"{agree} of {compared} success rates agree with the published ones: one lies in the "
-            "other's 95% Wilson interval (red: not)."
+            f"{agree} of {compared} success rates agree ({table.beside}): one lies in the other's "
+            "95% Wilson interval (red: not)."
         )
     counts = claim_counts(table)
     if counts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -96,6 +96,8 @@ class SingleModule:
         operands: ``"adjacent"`` (two neighbours at a place drawn per seed, as the reference) or
             ``"random"`` (any two).
         epsilon: Error of a weight that still counts as solved.
+        metric: How the OOD test error is measured: ``"mse"``, ``"mape"`` (mean absolute percentage
+            error) or ``"pcc"`` (one minus Pearson's correlation).
         dtype: float32 or float64.
 
     Raises:
@@ -117,12 +119,14 @@ class SingleModule:
     num_inputs: int = 2
     operands: Literal["adjacent", "random"] = "adjacent"
     epsilon: float = 1e-5
+    metric: Literal["mse", "mape", "pcc"] = "mse"
     dtype: torch.dtype = torch.float32
 
     def __post_init__(self) -> None:
         """Check everything that a person may get wrong."""
         require_choice("SingleModule", "operation", self.operation, OPERATIONS)
         require_choice("SingleModule", "operands", self.operands, ("adjacent", "random"))
+        require_choice("SingleModule", "metric", self.metric, ("mse", "mape", "pcc"))
         require_at_least("SingleModule", "num_inputs", self.num_inputs, 2)
         for intervals in (self.train, self.test):
             widths = {round(high - low, 12) for low, high in intervals}
@@ -187,6 +191,15 @@ class SingleModule:
         """Mean squared error."""
         return (prediction - target).square().mean()
 
+    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
+        """Measure a test set by the task's metric."""
+        if self.metric == "mape":
+            return ((prediction - target) / target).abs().mean()
+        if self.metric == "pcc":
+            p, t = prediction - prediction.mean(), target - target.mean()
+            return 1 - (p * t).mean() / (p.square().mean() * t.square().mean()).sqrt()
+        return self.loss(prediction, target)
+
     def evaluation_inputs(self, split: str, size: int = 10_000) -> Tensor:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("SingleModule", "split", split, EVALUATION_SEEDS)
@@ -216,13 +229,15 @@ class SingleModule:
         x = self.inputs(values, key, torch.zeros_like(key[0]), size)
         return x, self.targets(targets, x)
 
-    def threshold(self, *, simulated: bool = False, **options: object) -> float:
+    def threshold(self, *, simulated: bool = False, **options: Any) -> float:
         """Return the largest test error that counts as solved (see `wug.functional.thresholds`).
 
         Args:
             simulated: Whether to draw samples instead of using the closed form.
-            **options: ``model``, ``metric``, ``epsilon``; for simulation ``samples`` and ``seed``.
+            **options: ``model``, ``epsilon``; for simulation ``samples`` and ``seed``.
         """
         compute = simulate_threshold if simulated else threshold
-        settings = {"num_inputs": self.num_inputs, "epsilon": self.epsilon} | options
-        return compute(self.operation, self.test, **settings)  # type: ignore[arg-type]
+        settings = {
+            "num_inputs": self.num_inputs, "epsilon": self.epsilon, "metric": self.metric,
+        }  # fmt: skip
+        return compute(self.operation, self.test, **(settings | options))

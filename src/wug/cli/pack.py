@@ -1,0 +1,25 @@
+"""wug pack: a run as a few small files, to share or to commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from wug.core.folders import find_run
+from wug.records import pack_run, read_run
+
+
+def pack(
+    run: Annotated[str, tyro.conf.Positional], destination: Annotated[Path, tyro.conf.Positional]
+) -> None:
+    """Pack the records of a run into one compressed file; wug show reads it like a run folder.
+
+    Args:
+        run: A run folder or an experiment.
+        destination: The folder to write.
+    """
+    pack_run(read_run(find_run(run)), destination)
+    size = sum(path.stat().st_size for path in destination.iterdir() if path.is_file())
+    print(f"wrote {destination} ({size / 1e6:.2f} MB)")
