@@ -12,14 +12,18 @@ from wug.records import pack_run, read_run
 
 
 def pack(
-    run: Annotated[str, tyro.conf.Positional], destination: Annotated[Path, tyro.conf.Positional]
+    run: Annotated[str, tyro.conf.Positional],
+    destination: Annotated[Path, tyro.conf.Positional],
+    *,
+    without_curves: bool = False,
 ) -> None:
     """Pack the records of a run into one compressed file; wug show reads it like a run folder.
 
     Args:
         run: A run folder or an experiment.
         destination: The folder to write.
+        without_curves: Leave the learning curves out, which are most of the size.
     """
-    pack_run(read_run(find_run(run)), destination)
+    pack_run(read_run(find_run(run)), destination, curves=not without_curves)
     size = sum(path.stat().st_size for path in destination.iterdir() if path.is_file())
     print(f"wrote {destination} ({size / 1e6:.2f} MB)")

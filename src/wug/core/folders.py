@@ -37,7 +37,8 @@ def find_run(name: str) -> Path:
     folder = Path(name)
     if (folder / MANIFEST).exists():
         return folder
-    if folder.is_dir() and any(folder.iterdir()) and not (RUNS / name).is_dir():
+    known = {entry.key for entry in index.entries("experiment")}
+    if folder.is_dir() and name not in known:
         raise UserError(f"{name} is a folder without a run: it has no {MANIFEST}.")
     index.entry("experiment", name)
     own = [path.parent for path in (RUNS / name).glob(f"*/{MANIFEST}")]

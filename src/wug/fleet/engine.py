@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,7 @@ class Fleet:
             compiled=compiled, traced=traced,
         )  # fmt: skip
         self.evaluation_program = make_program(
-            make_evaluation(lot, self.module),
+            make_evaluation(lot, deepcopy(self.module).eval()),
             (self.sets, self.replicas["targets"], params),
             compiled=compiled, traced=traced,
         )  # fmt: skip

@@ -19,7 +19,7 @@ def selected_row(validation: Curve) -> int:
     """
     if np.isnan(validation).all():
         return len(validation) - 1
-    return int(np.nanargmin(validation))
+    return int(np.argmax(validation == np.nanmin(validation)))
 
 
 def judge(steps: Curve, curves: dict[str, Curve], threshold: float, finite: bool) -> dict[str, Any]:

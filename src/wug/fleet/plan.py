@@ -105,6 +105,9 @@ class TrainingPlan:
         require_at_least("TrainingPlan", "batch_size", self.batch_size, 1)
         require_at_least("TrainingPlan", "evaluate_every", self.evaluate_every, 1)
         require_choice("TrainingPlan", "optimiser", self.optimiser, ("adam", "rmsprop", "sgd"))
+        if self.restart is not None:  # or a replica could restart twice between evaluations
+            least = self.evaluate_every - 1
+            require_at_least("TrainingPlan", "restart.min_stored", self.restart.min_stored, least)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Packing a run into three small files that can be shipped."""
 
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 from wug.records.atomic import write_atomic
@@ -11,7 +12,7 @@ from wug.records.schema import Record
 from wug.records.segments import encode_segment
 
 
-def pack_run(run: Run, destination: Path | str) -> None:
+def pack_run(run: Run, destination: Path | str, *, curves: bool = True) -> None:
     """Writes run.json, catalog.json and records.jsonl.xz, which `read_run` reads like any run.
 
     The same records give the same bytes, in whatever order they were made.
@@ -19,6 +20,7 @@ def pack_run(run: Run, destination: Path | str) -> None:
     Args:
         run: The run.
         destination: The folder to write to; made if it is not there.
+        curves: Whether the records keep their curves, which are most of their size.
 
     Raises:
         RunFolderError: The run is damaged, or the destination is an unpacked run folder.
@@ -35,7 +37,10 @@ def pack_run(run: Run, destination: Path | str) -> None:
     def order(record: Record) -> str:
         return record.identity
 
-    data = encode_segment(sorted(run.records(), key=order))
+    records = sorted(run.records(), key=order)
+    if not curves:
+        records = [replace(record, curves={}) for record in records]
+    data = encode_segment(records)
     write_atomic(destination / PACKED_NAME, lzma.compress(data, preset=9))
     catalog = run.folder / CATALOG_NAME
     write_atomic(destination / CATALOG_NAME, catalog.read_bytes() if catalog.exists() else "{}\n")
