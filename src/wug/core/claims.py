@@ -10,7 +10,7 @@ References:
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import hypot, isnan, nan
 
@@ -22,6 +22,8 @@ DECISIVE_TRIALS = 20
 # Two units at 0 of 25 runs may still differ by 0.133. A claimed lead counts as absent once we see
 # none and can exclude one above this margin; without it such a pair would stay undecided.
 NEGLIGIBLE_LEAD = 0.15
+# "Hardly any" is said of cells at 0 of 25 runs, whose own interval reaches 0.133.
+HARDLY_ANY_RATE = 0.15
 # Rates are printed in whole per cent.
 ROUNDING = 0.005
 
@@ -118,6 +120,10 @@ class Entry:
         if self.cell is None:
             return Estimate.none()
         return self._estimate(self.cell.sparsity, self.cell.sparsity_interval)
+
+    def uncertain(self) -> "Entry":
+        """Return the same cell with its uncertainty, for claims that say "significantly"."""
+        return replace(self, exact=False)
 
     def _estimate(self, value: float | None, interval: Interval | None) -> Estimate:
         if value is None or self.cell is None:
@@ -242,6 +248,16 @@ def rate_at_least(entry: Entry, bound: float) -> Judgement:
 def rate_at_most(entry: Entry, bound: float) -> Judgement:
     """Judge whether the success rate is `bound` or less."""
     return Judgement(_decide(entry.rate.high <= bound, entry.rate.low > bound), (str(entry),))
+
+
+def most_succeed(entry: Entry) -> Judgement:
+    """Judge whether at least half of the runs succeed."""
+    return rate_at_least(entry, 0.5)
+
+
+def hardly_any_succeed(entry: Entry) -> Judgement:
+    """Judge whether next to no run succeeds."""
+    return rate_at_most(entry, HARDLY_ANY_RATE)
 
 
 def better(first: Entry, second: Entry) -> Judgement:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from wug.core.errors import unknown_name
+from wug.core.errors import require_choice, unknown_name
 
 KINDS = ("unit", "layer", "model", "task", "analysis", "experiment")
 
@@ -75,6 +75,8 @@ def register(
         key: Another key than the file's stem; only for kinds with dotted keys.
         **details: Further JSON-able facts.
     """
+
+    require_choice("register", "kind", kind, KINDS)
 
     def file(target: T) -> T:
         module, qualname = target.__module__, target.__qualname__  # type: ignore[attr-defined]

@@ -8,6 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wug.core.errors import UserError
+
 Steps = NDArray[np.int64]
 Values = NDArray[np.float64]
 
@@ -44,6 +46,11 @@ class Ramp:
     start: int
     end: int
 
+    def __post_init__(self) -> None:
+        """Check the order of start and end."""
+        if not self.start < self.end:
+            raise UserError(f"Ramp: start must be below end; got {self.start} and {self.end}.")
+
     def __call__(self, steps: Steps) -> Values:
         """Return the ramp's height at each step."""
         return self.peak * np.clip((steps - self.start) / (self.end - self.start), 0, 1)
@@ -65,7 +72,8 @@ class Growth:
 
     def __call__(self, steps: Steps) -> Values:
         """Return the grown value at each step."""
-        highest = round(np.log(self.limit / self.start) / np.log(self.factor))
+        ratio = np.log(self.limit / self.start) / np.log(self.factor)
+        highest = np.ceil(ratio - 1e-9)  # the first power that reaches the limit
         powers = np.minimum(steps // self.every, highest)
         # Rounding to 12 digits undoes the noise of repeated multiplication (1e-5, not 9.99...e-6).
         return np.array([float(f"{self.start * self.factor**p:.12g}") for p in powers])

@@ -128,6 +128,7 @@ def member(
 ) -> None:
     """Work in a process of its own; an error becomes a sentence for the first process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides
+    torch.set_flush_denormal(True)  # a converged optimiser's moments get that small, and slow
     try:
         work(import_target(target)(options), folder, how)
     except Exception as error:

@@ -23,12 +23,6 @@ from wug.core.paths import cache_folder
 
 Compile = Literal["auto", "on", "off"]
 
-NOTICE = (
-    "no working C++ compiler here, so training runs uncompiled (about {slowdown}x slower). "
-    "Install g++ for full speed."
-)
-SLOWDOWN = 15
-
 
 def use_cache_folder() -> None:
     """Keep compiled programs in the user's cache folder, unless torch was told another."""

@@ -52,7 +52,6 @@ def work(experiment: Experiment, folder: Path, options: WorkOptions) -> int:
     """
     if options.threads:
         torch.set_num_threads(options.threads)
-    torch.set_flush_denormal(True)
     store = RunStore.open(folder, experiment.name, experiment.settings)
     added = 0
     for lot in longest_first(experiment.lots):

@@ -4,8 +4,9 @@ A stream is a 64-bit key; its numbers at any step are an integer hash of key, st
 So a batch costs no state: the same key gives the same data alone, in a fleet of any size, after a
 resume, on a CPU or a GPU, and a compiler can fuse the drawing into the step that uses it.
 
-The hash is two rounds of multiply and xor-shift on 32-bit lanes (a Murmur-style finaliser); one
-half of the key, advanced by the step, is added before each round.
+The hash is two rounds of multiply and xor-shift on 32-bit lanes; one half of the key, advanced by
+the step, is added before each round. The second multiplier depends on the value, x (2 x + odd), a
+permutation that leaves no structure between neighbouring positions.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import hashlib
 import torch
 from torch import Tensor
 
-# Odd multipliers of a bias-tested 32-bit finaliser; the second one written as a signed int32.
+# Odd multipliers of a bias-tested 32-bit mixer; the second one written as a signed int32.
 MULTIPLIER_1 = 0x7FEB352D
 MULTIPLIER_2 = 0x846CA68B - (1 << 32)
 # Odd increments per step, of either half of the key.
@@ -59,7 +60,8 @@ def random_bits(key: Tensor, step: Tensor, shape: tuple[int, ...], lane: int = 0
     counter = torch.arange(lane * count, (lane + 1) * count, dtype=torch.int32, device=key.device)
     bits = counter.view(shape) + first
     bits = (bits ^ ((bits >> 16) & 0xFFFF)) * MULTIPLIER_1 + second
-    bits = (bits ^ ((bits >> 15) & 0x1FFFF)) * MULTIPLIER_2
+    bits = bits ^ ((bits >> 15) & 0x1FFFF)
+    bits = bits * (2 * bits + MULTIPLIER_2)
     return bits ^ ((bits >> 16) & 0xFFFF)
 
 

@@ -100,6 +100,7 @@ class INALU(nn.Module):
         super().__init__()
         require_at_least("INALU", "in_features", in_features, 1)
         require_at_least("INALU", "out_features", out_features, 1)
+        require_at_least("INALU", "epsilon", epsilon, 0)
         require_choice("INALU", "recipe", recipe, RECIPES)
         self.in_features, self.out_features, self.recipe = in_features, out_features, recipe
         self.epsilon, self.omega, self.target = epsilon, omega, target

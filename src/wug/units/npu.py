@@ -93,6 +93,7 @@ class NPU(nn.Module):
         super().__init__()
         require_at_least("NPU", "in_features", in_features, 1)
         require_at_least("NPU", "out_features", out_features, 1)
+        require_at_least("NPU", "epsilon", epsilon, 0)
         require_choice("NPU", "recipe", recipe, ("benchmark", "paper"))
         require_choice("NPU", "gate_gradient", gate_gradient, ("clamp", "straight_through"))
         self.in_features, self.out_features = in_features, out_features

@@ -87,6 +87,7 @@ class RealNPU(nn.Module):
         super().__init__()
         require_at_least("RealNPU", "in_features", in_features, 1)
         require_at_least("RealNPU", "out_features", out_features, 1)
+        require_at_least("RealNPU", "epsilon", epsilon, 0)
         require_choice("RealNPU", "recipe", recipe, ("benchmark", "paper"))
         require_choice("RealNPU", "gate_gradient", gate_gradient, ("clamp", "straight_through"))
         self.in_features, self.out_features = in_features, out_features

@@ -85,7 +85,8 @@ class SingleModule:
 
     Departures:
         Training numbers come from counter-based streams instead of NumPy's legacy generator; the
-        fixed validation and test sets use the reference's seeds. The OOD validation set is ours.
+        fixed validation and test sets use the reference's seeds. Targets are computed in the
+        task's dtype, not in float64. The OOD validation set is ours.
 
     Args:
         operation: One of add, sub, mul, div.
@@ -237,7 +238,9 @@ class SingleModule:
             **options: ``model``, ``epsilon``; for simulation ``samples`` and ``seed``.
         """
         compute = simulate_threshold if simulated else threshold
-        settings = {
+        settings: dict[str, Any] = {
             "num_inputs": self.num_inputs, "epsilon": self.epsilon, "metric": self.metric,
         }  # fmt: skip
+        if simulated:
+            settings["seed"] = EVALUATION_SEEDS["test"]
         return compute(self.operation, self.test, **(settings | options))

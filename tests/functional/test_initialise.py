@@ -1,0 +1,51 @@
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from wug.functional.initialise import fill_normal, fill_uniform, kaiming_bound, xavier_bound
+
+
+def generator():
+    return torch.Generator().manual_seed(0)
+
+
+def test_uniform_moments():
+    values = fill_uniform(torch.empty(100_000, dtype=torch.float64), 1.0, 3.0, generator())
+    assert values.min() >= 1 and values.max() < 3
+    assert abs(values.mean().item() - 2) < 4 * math.sqrt(4 / 12 / 1e5)
+    assert values.var().item() == pytest.approx(4 / 12, rel=0.02)
+
+
+def test_normal_moments():
+    values = fill_normal(torch.empty(100_000, dtype=torch.float64), -1.0, 0.5, generator())
+    assert abs(values.mean().item() + 1) < 4 * 0.5 / math.sqrt(1e5)
+    assert values.std().item() == pytest.approx(0.5, rel=0.01)
+
+
+@pytest.mark.parametrize("fill", [fill_uniform, fill_normal])
+def test_parameters_are_filled_in_place(fill):
+    before = torch.get_rng_state()
+    first, second = (nn.Parameter(torch.zeros(3)) for _ in range(2))
+    assert fill(first, 0.0, 1.0, generator()) is first
+    fill(second, 0.0, 1.0, generator())
+    assert torch.equal(first, second) and first.all()
+    assert first.requires_grad and first.grad_fn is None
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "bound"),
+    [((2, 1), 1.414), ((2, 2), 1.225), ((4, 2), 1.0), ((10, 1), 0.739), ((100, 2), 0.243)],
+)
+def test_xavier_bound(sizes, bound):
+    assert round(xavier_bound(*sizes), 3) == bound
+
+
+def test_bounds_are_torchs():
+    weight = torch.empty(300, 700)
+    nn.init.xavier_uniform_(weight, generator=generator())
+    assert weight.abs().max().item() == pytest.approx(xavier_bound(700, 300), rel=1e-3)
+    nn.init.kaiming_uniform_(weight, nonlinearity="relu", generator=generator())
+    assert weight.abs().max().item() == pytest.approx(kaiming_bound(700), rel=1e-3)

@@ -1,0 +1,89 @@
+import operator
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from wug.core.errors import UserError
+from wug.units.nalu import NALU
+
+
+def reference(functions, x, params, epsilon=1e-7):
+    """mistry2022, Eq. 1-5."""
+
+    def sigmoid(z):
+        return 1 / (1 + functions.exp(-z))
+
+    outputs = []
+    for o, gate_row in enumerate(params["gate"]):
+        a = s = score = 0.0
+        for i, x_i in enumerate(x):
+            weight = functions.tanh(params["w_hat"][o][i]) * sigmoid(params["m_hat"][o][i])
+            a = a + weight * x_i
+            s = s + weight * functions.log(abs(x_i) + epsilon)
+            score = score + gate_row[i] * x_i
+        if "bias" in params:
+            score = score + params["bias"][o]
+        g = sigmoid(score)
+        outputs.append(g * a + (1 - g) * functions.exp(s))
+    return outputs
+
+
+@pytest.mark.parametrize("gate_bias", [False, True])
+def test_equals_the_reference(size, gate_bias, randomise, matches):
+    matches(randomise(NALU(*size, gate_bias=gate_bias)), reference)
+
+
+@pytest.mark.parametrize("gate_bias", [False, True])
+def test_formula(size, gate_bias, randomise, spells):
+    spells(randomise(NALU(*size, gate_bias=gate_bias)))
+
+
+@pytest.mark.parametrize(("sizes", "radius"), [((2, 1), 9.47), ((10, 2), 2.07)])
+def test_initial_weights(sizes, radius, starts_uniform):
+    nalu = NALU(*sizes)
+    assert float(f"{nalu.radius:.3g}") == radius
+    for name in ("w_hat", "m_hat"):
+        starts_uniform(nalu, name, -nalu.radius, nalu.radius)
+    bound = (6 / sum(sizes)) ** 0.5
+    starts_uniform(nalu, "gate", -bound, bound)
+
+
+def test_options_of_the_start(starts_uniform):
+    nalu = NALU(2, 3, gate_bias=True, radius=0.5)
+    assert nalu.bias.tolist() == [0.0, 0.0, 0.0]
+    starts_uniform(nalu, "w_hat", -0.5, 0.5)
+    assert NALU(2, 3).bias is None
+
+
+def test_the_gate_selects_a_path():
+    nalu = NALU(2, 1, epsilon=0.0)
+    large = torch.full((1, 2), 40.0)
+    x = torch.tensor([2.0, 3.0])
+    for gate, expected in ((large, 5.0), (-large, 6.0), (0 * large, 5.5)):
+        nalu.load_state_dict({"w_hat": large, "m_hat": large, "gate": gate})
+        assert_close(nalu(x), torch.tensor([expected]))
+
+
+def test_trace(generator):
+    nalu = NALU(2, 3, generator=generator)
+    trace = nalu.trace(torch.tensor([[2.0, -3.0]]))
+    assert set(trace) == {"weight", "gate", "added", "multiplied", "output"}
+    gate = trace["gate"]
+    mixed = gate * trace["added"] + (1 - gate) * trace["multiplied"]
+    assert_close(mixed, trace["output"])
+
+
+def test_bad_arguments():
+    with pytest.raises(UserError, match="NALU: in_features must be at least 1; got 0"):
+        NALU(0, 1)
+    with pytest.raises(UserError, match="NALU: epsilon must be at least 0; got -1.0"):
+        NALU(1, 1, epsilon=-1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", [operator.add, operator.mul])
+def test_learns(operation, generator, learns):
+    # Its weights approach 1 and -1 and never get there.
+    unit = NALU(2, 1, radius=1.0, generator=generator)
+    learns(unit, operation, learning_rate=0.1, largest_error=0.05)
