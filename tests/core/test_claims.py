@@ -17,9 +17,11 @@ from wug.core.claims import (
     count_at_least,
     count_is,
     full_success,
+    hardly_any_succeed,
     larger_lead,
     leads_by,
     less_sparse,
+    most_succeed,
     negate,
     no_success,
     rate_at_least,
@@ -147,6 +149,25 @@ def test_rate_bounds(entry, bound, at_least, at_most):
     assert rate_at_most(entry, bound).verdict is at_most
 
 
+# Wilson, 95 %: 20/25 is [0.609, 0.911], 2/100 is [0.006, 0.070], 9/100 is [0.048, 0.162].
+@pytest.mark.parametrize(
+    ("entry", "most", "hardly_any"),
+    [
+        (theirs(13), HELD, BROKEN),
+        (theirs(12), BROKEN, BROKEN),
+        (theirs(3), BROKEN, HELD),
+        (ours(20), HELD, BROKEN),
+        (ours(12), UNDECIDED, BROKEN),
+        (ours(2, 100), BROKEN, HELD),
+        (ours(9, 100), BROKEN, UNDECIDED),
+        (MISSING, UNDECIDED, UNDECIDED),
+    ],
+)
+def test_most_and_hardly_any(entry, most, hardly_any):
+    assert most_succeed(entry).verdict is most
+    assert hardly_any_succeed(entry).verdict is hardly_any
+
+
 # newcombe1998, table II, method 10: the printed 95 % intervals of six differences of rates.
 @pytest.mark.parametrize(
     ("first", "second", "low", "high"),
@@ -256,6 +277,14 @@ def timed(
 )
 def test_slower(first, second, factor, verdict):
     assert slower(first, second, factor).verdict is verdict
+
+
+def test_significance_needs_the_interval():
+    late, early = timed(16e3, (9e3, 23e3), exact=True), timed(5e3, (4e3, 14e3), exact=True)
+    assert slower(late, early).verdict is HELD
+    assert slower(late.uncertain(), early.uncertain()).verdict is UNDECIDED
+    apart = timed(16e3, (15e3, 17e3), exact=True)
+    assert slower(apart.uncertain(), timed(5e3, (4e3, 6e3)).uncertain()).verdict is HELD
 
 
 def sparse(

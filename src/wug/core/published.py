@@ -68,13 +68,14 @@ class PublishedCell:
     @property
     def cell(self) -> Cell:
         """The cell that claims are judged on."""
+        solved_at, sparsity = self.solved_at, self.sparsity
         return Cell(
             successes=round(self.success.value * self.trials),
             trials=self.trials,
-            solved_at=self.solved_at and self.solved_at.value,
-            sparsity=self.sparsity and self.sparsity.value,
-            solved_at_interval=self.solved_at and self.solved_at.interval,
-            sparsity_interval=self.sparsity and self.sparsity.interval,
+            solved_at=solved_at.value if solved_at else None,
+            sparsity=sparsity.value if sparsity else None,
+            solved_at_interval=solved_at.interval if solved_at else None,
+            sparsity_interval=sparsity.interval if sparsity else None,
         )
 
 

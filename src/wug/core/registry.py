@@ -75,7 +75,6 @@ def register(
         key: Another key than the file's stem; only for kinds with dotted keys.
         **details: Further JSON-able facts.
     """
-
     require_choice("register", "kind", kind, KINDS)
 
     def file(target: T) -> T:

@@ -99,7 +99,9 @@ def nac_mul_moments(
     Equation (madsen2020, Eq. 44, 48, 50 and 52-54): with c = Var[W] log(|E[x]| + epsilon)^2,
     E[z] = (1 + c/2)^n and E[z^2] = (1 + 2c)^n. A second-order Taylor expansion around the means,
     for weights and inputs that vary little: the variance even comes out negative for c above 4. It
-    explodes where E[x] is near 0, so that there is no good initial variance.
+    explodes where E[x] is near 0, so that there is no good initial variance. In dz/dx = z W / x the
+    paper takes z and W as uncorrelated, so that its mean is 0; it is Var[W] log|E[x]| / E[x] to
+    first order.
 
     Example:
         >>> nac_mul_moments(100, weight_variance=0.02, input_mean=0.0).mean > 1e50

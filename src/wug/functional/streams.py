@@ -12,9 +12,14 @@ permutation that leaves no structure between neighbouring positions.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+Intervals = tuple[tuple[float, float], ...]
 
 # Odd multipliers of a bias-tested 32-bit mixer; the second one written as a signed int32.
 MULTIPLIER_1 = 0x7FEB352D
@@ -100,3 +105,35 @@ def uniform(
     bits = random_bits(key, step, shape)
     more = random_bits(key, step, shape, lane=1) if dtype == torch.float64 else None
     return to_unit(bits, more), (bits & 1).to(torch.bool)
+
+
+def interval_values(intervals: Intervals, dtype: torch.dtype) -> dict[str, Tensor]:
+    """Return the numbers that describe one or two intervals of equal width, for `from_intervals`.
+
+    Example:
+        >>> interval_values(((-6.0, -2.0), (2.0, 6.0)), torch.float32)
+        {'low': tensor(-6.), 'width': tensor(4.), 'shift': tensor(8.)}
+    """
+    (low, high), *rest = intervals
+    values = {"low": low, "width": high - low}
+    if rest:
+        values["shift"] = rest[0][0] - low
+    return {name: torch.tensor(value, dtype=dtype) for name, value in values.items()}
+
+
+def from_intervals(
+    values: Mapping[str, Tensor], key: Tensor, step: Tensor, shape: tuple[int, ...]
+) -> Tensor:
+    """Draw numbers uniformly from intervals; of two, each number picks one by a fair coin."""
+    numbers, coins = uniform(key, step, shape, values["low"].dtype)
+    x = values["low"] + values["width"] * numbers
+    return x + values["shift"] * coins if "shift" in values else x
+
+
+def fixed_from_intervals(
+    intervals: Intervals, shape: tuple[int, ...], seed: int
+) -> NDArray[np.float64]:
+    """Draw an evaluation set once, from NumPy's legacy generator as the reference does."""
+    rng = np.random.RandomState(seed)
+    parts = [rng.uniform(low, high, shape) for low, high in intervals]
+    return np.asarray(np.choose(rng.randint(len(parts), size=shape), parts))

@@ -17,10 +17,15 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from, uniform
+from wug.functional.streams import (
+    Intervals,
+    fixed_from_intervals,
+    from_intervals,
+    interval_values,
+    key_from,
+)
 from wug.functional.thresholds import adt_threshold
-
-Intervals = tuple[tuple[float, float], ...]
+from wug.functional.weighted_sum import weighted_sum
 
 OPERATIONS = ("add", "sub", "mul", "div", "square", "sqrt")
 SPLITS = ("train", "validation", "ood_validation", "test")
@@ -64,7 +69,7 @@ class ArithmeticDataset:
     Example:
         >>> task = ArithmeticDataset(operation="mul")
         >>> task.slices(seed=0), f"{task.threshold():.4f}"
-        (((44, 69), (57, 82)), '0.1607')
+        (((44, 69), (57, 82)), '0.1606')
 
     References:
         madsen2020, madsen2019
@@ -133,10 +138,7 @@ class ArithmeticDataset:
     def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the numbers that shape the inputs and may differ between stacked tasks."""
         intervals = self.train if split in ("train", "validation") else self.test
-        values = {"low": intervals[0][0], "width": intervals[0][1] - intervals[0][0]}
-        if len(intervals) == 2:
-            values["shift"] = intervals[1][0] - intervals[0][0]
-        return {name: torch.tensor(value, dtype=self.dtype) for name, value in values.items()}
+        return interval_values(intervals, self.dtype)
 
     def target_values(self, seed: int) -> dict[str, Tensor]:
         """Return the numbers that shape the targets and may differ between replicas."""
@@ -147,13 +149,11 @@ class ArithmeticDataset:
 
     def inputs(self, values: Mapping[str, Tensor], key: Tensor, step: Tensor, size: int) -> Tensor:
         """Draw a batch of inputs as a pure function of stream key and step."""
-        numbers, coins = uniform(key, step, (size, self.in_features), self.dtype)
-        x = values["low"] + values["width"] * numbers
-        return x + values["shift"] * coins if "shift" in values else x
+        return from_intervals(values, key, step, (size, self.in_features))
 
     def targets(self, values: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """Compute the targets of a batch."""
-        a, b = (x @ values["masks"].T).split(1, -1)
+        a, b = weighted_sum(x, values["masks"]).split(1, -1)
         results = (a + b, a - b, a * b, a / b, a * a, a.abs().sqrt())
         chosen = results[-1]
         for code, result in enumerate(results[:-1]):
@@ -172,11 +172,8 @@ class ArithmeticDataset:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("ArithmeticDataset", "split", split, EVALUATION_SEEDS)
         intervals = self.train if split == "validation" else self.test
-        rng = np.random.RandomState(EVALUATION_SEEDS[split])
-        shape = (size, self.in_features)
-        parts = [rng.uniform(low, high, shape) for low, high in intervals]
-        chosen = np.choose(rng.randint(len(parts), size=shape), parts)
-        return torch.tensor(chosen, dtype=self.dtype)
+        x = fixed_from_intervals(intervals, (size, self.in_features), EVALUATION_SEEDS[split])
+        return torch.tensor(x, dtype=self.dtype)
 
     def batch(
         self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
@@ -204,7 +201,7 @@ class ArithmeticDataset:
         """
         extra = 1 if self.committed_threshold and not self.simple else 0
         (a_start, a_end), (b_start, b_end) = self.slices(0)
-        settings = {
+        settings: dict[str, Any] = {
             "num_inputs": self.in_features,
             "subsets": (a_end - a_start + extra, b_end - b_start + extra),
             "overlap": min(a_end, b_end) - max(a_start, b_start) + extra,

@@ -17,10 +17,14 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice, unknown_name
 from wug.core.registry import register
-from wug.functional.streams import key_from, uniform
+from wug.functional.streams import (
+    Intervals,
+    fixed_from_intervals,
+    from_intervals,
+    interval_values,
+    key_from,
+)
 from wug.functional.thresholds import simulate_threshold, threshold
-
-Intervals = tuple[tuple[float, float], ...]
 
 OPERATIONS = ("add", "sub", "mul", "div")
 SPLITS = ("train", "validation", "ood_validation", "test")
@@ -160,10 +164,7 @@ class SingleModule:
     def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the numbers that shape the inputs and may differ between stacked tasks."""
         intervals = self.train if split in ("train", "validation") else self.test
-        values = {"low": intervals[0][0], "width": intervals[0][1] - intervals[0][0]}
-        if len(intervals) == 2:
-            values["shift"] = intervals[1][0] - intervals[0][0]
-        return {name: torch.tensor(value, dtype=self.dtype) for name, value in values.items()}
+        return interval_values(intervals, self.dtype)
 
     def target_values(self, seed: int) -> dict[str, Tensor]:
         """Return the numbers that shape the targets and may differ between replicas."""
@@ -175,9 +176,7 @@ class SingleModule:
     def inputs(self, values: Mapping[str, Tensor], key: Tensor, step: Tensor, size: int) -> Tensor:
         """Draw a batch of inputs as a pure function of stream key and step."""
         # Drawn with the batch along the fast axis, along which compiled kernels run.
-        numbers, coins = uniform(key, step, (self.num_inputs, size), self.dtype)
-        x = values["low"] + values["width"] * numbers
-        return (x + values["shift"] * coins if "shift" in values else x).T
+        return from_intervals(values, key, step, (self.num_inputs, size)).T
 
     def targets(self, values: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """Compute the targets of a batch."""
@@ -205,12 +204,9 @@ class SingleModule:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("SingleModule", "split", split, EVALUATION_SEEDS)
         intervals = self.train if split == "validation" else self.test
-        rng = np.random.RandomState(EVALUATION_SEEDS[split])
-        shape = (size, self.num_inputs)
-        parts = [rng.uniform(low, high, shape) for low, high in intervals]
-        chosen = np.choose(rng.randint(len(parts), size=shape), parts)
+        x = fixed_from_intervals(intervals, (size, self.num_inputs), EVALUATION_SEEDS[split])
         # Features slow in memory, as in training batches.
-        return torch.tensor(chosen.T.copy(), dtype=self.dtype).T
+        return torch.tensor(x.T.copy(), dtype=self.dtype).T
 
     def batch(
         self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0

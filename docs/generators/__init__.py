@@ -1,0 +1,1 @@
+"""What the pages show and nobody types: equations, unit pages, results, help texts."""

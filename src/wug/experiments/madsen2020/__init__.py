@@ -1,0 +1,1 @@
+"""Neural Arithmetic Units (madsen2020)."""

@@ -1,0 +1,1 @@
+"""NMU without its penalty or its clamp: figure 7."""

@@ -1,0 +1,1 @@
+"""Multiplication of other subsets of other vectors: figure 8."""

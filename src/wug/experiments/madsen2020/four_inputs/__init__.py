@@ -1,0 +1,1 @@
+"""The function of four inputs: table 1."""

@@ -1,0 +1,1 @@
+"""Multiplication with redundant hidden units: figure 3, left."""

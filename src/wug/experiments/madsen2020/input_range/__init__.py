@@ -1,0 +1,1 @@
+"""Multiplication on other input ranges: figure 3, right."""

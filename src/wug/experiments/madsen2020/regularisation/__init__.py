@@ -1,0 +1,1 @@
+"""The strength of the sparsity penalty: figures 10-12."""

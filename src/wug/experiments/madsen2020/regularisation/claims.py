@@ -1,0 +1,66 @@
+"""What madsen2020 says of the strength of its penalty (section C.6, figures 10-12), as predicates.
+
+The cells: (model, operation, strength), e.g. ("nmu", "mul", "10"), on the two-layer task. The
+figures print no numbers; models, operations and strengths are those of the reference's scripts.
+
+Section C.6 says only that the strength was optimised there; table 4 has what came out.
+
+References:
+    madsen2020
+"""
+
+from wug.core.claims import Claim, Judgement, Table, all_of, better, less_sparse, negate
+
+__all__ = ["CHOSEN", "CLAIMS", "STRENGTHS"]
+
+STRENGTHS = ("0", "0.01", "0.1", "1", "10", "100")
+# Model and operation -> the strength of table 4.
+CHOSEN = {("nau", "add"): "0.01", ("nau", "sub"): "0.01", ("nmu", "mul"): "10"}
+
+OPTIMISED = "madsen2020, section C.6 and table 4, of figures 10-12"
+SPARSE = "madsen2020, section 2.7, of figures 10-12"
+
+
+def _is_best(table: Table, model: str, operation: str) -> Judgement:
+    chosen = table.at(model, operation, CHOSEN[model, operation])
+    others = (table.at(model, operation, strength) for strength in STRENGTHS)
+    return all_of(negate(better(other, chosen)) for other in others if other != chosen)
+
+
+def _makes_sparse(table: Table, model: str, operation: str) -> Judgement:
+    chosen = table.at(model, operation, CHOSEN[model, operation])
+    return less_sparse(table.at(model, operation, "0"), chosen)
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "nau_strength_is_best_for_addition",
+        "No other strength lets NAU solve + more often than 0.01.",
+        OPTIMISED,
+        lambda t: _is_best(t, "nau", "add"),
+    ),
+    Claim(
+        "nau_strength_is_best_for_subtraction",
+        "No other strength lets NAU solve − more often than 0.01.",
+        OPTIMISED,
+        lambda t: _is_best(t, "nau", "sub"),
+    ),
+    Claim(
+        "nmu_strength_is_best_for_multiplication",
+        "No other strength lets NMU solve × more often than 10.",
+        OPTIMISED,
+        lambda t: _is_best(t, "nmu", "mul"),
+    ),
+    Claim(
+        "penalty_makes_sums_sparse",
+        "NAU's sparsity error on + and − is smaller with the penalty than without.",
+        SPARSE,
+        lambda t: all_of(_makes_sparse(t, "nau", operation) for operation in ("add", "sub")),
+    ),
+    Claim(
+        "penalty_makes_products_sparse",
+        "NMU's sparsity error on × is smaller with the penalty than without.",
+        SPARSE,
+        lambda t: _makes_sparse(t, "nmu", "mul"),
+    ),
+)

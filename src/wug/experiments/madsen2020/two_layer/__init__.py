@@ -1,0 +1,1 @@
+"""The two-layer arithmetic task: tables 2 and 6."""

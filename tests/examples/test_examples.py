@@ -1,0 +1,39 @@
+"""The examples run as they stand, and end as they say."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_example(name):
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / name],
+        env=environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_learn_multiplication():
+    before, *_, after, product = run_example("learn_multiplication.py")
+    assert before.startswith("before: ") and "c" in before
+    assert after == "after:  1.0*a*b"
+    assert product == "-30 * 70 = -2100.0"
+
+
+def test_many_seeds():
+    first, *groups = run_example("many_seeds.py")
+    assert first == "training 60 replicas"
+    assert len(groups) == 6
+    # On [1,2) the logarithms are well scaled, and both powers are found.
+    easy = [line for line in groups if " [1,2): " in line]
+    assert all(line.endswith(": 10 of 10 seeds solved") for line in easy) and len(easy) == 2
+
+
+def test_all_examples_are_tested():
+    tested = Path(__file__).read_text(encoding="utf-8")
+    assert all(path.name in tested for path in (ROOT / "examples").glob("*.py"))

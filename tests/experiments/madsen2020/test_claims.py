@@ -1,0 +1,205 @@
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wug.core.claims import Cell, Claim, Key, Table, Verdict
+from wug.experiments.madsen2020.ablation import claims as ablation
+from wug.experiments.madsen2020.dataset_parameters import claims as dataset_parameters
+from wug.experiments.madsen2020.four_inputs import claims as four_inputs
+from wug.experiments.madsen2020.four_inputs import published as published_four_inputs
+from wug.experiments.madsen2020.gating import claims as gating
+from wug.experiments.madsen2020.gating import published as published_gating
+from wug.experiments.madsen2020.hidden_size import claims as hidden_size
+from wug.experiments.madsen2020.input_range import claims as input_range
+from wug.experiments.madsen2020.regularisation import claims as regularisation
+from wug.experiments.madsen2020.two_layer import claims as two_layer
+from wug.experiments.madsen2020.two_layer import published as published_two_layer
+
+CLAIMS = {
+    "ablation": ablation.CLAIMS,
+    "dataset_parameters": dataset_parameters.CLAIMS,
+    "four_inputs": four_inputs.CLAIMS,
+    "gating": gating.CLAIMS,
+    "hidden_size": hidden_size.CLAIMS,
+    "input_range": input_range.CLAIMS,
+    "regularisation": regularisation.CLAIMS,
+    "two_layer": two_layer.CLAIMS,
+}
+PUBLISHED = {
+    "four_inputs": published_four_inputs,
+    "gating": published_gating,
+    "two_layer": published_two_layer,
+}
+# The claims that the paper's own tables contradict.
+BROKEN = {
+    # Tables 2 and 6 have NAU and NAC+ at 100 % both, as section 4.1.2 itself says.
+    ("two_layer", "units_converge_more_consistently"),
+}
+# The claims that rest on figure 9, which prints no numbers.
+FIGURE_9 = {
+    ("gating", "separate_weights_favour_addition"),
+    ("gating", "addition_depends_on_the_gate"),
+    ("gating", "nmu_multiplies_behind_the_right_gate"),
+    ("gating", "choice_is_random"),
+    ("gating", "choice_ignores_the_task"),
+}
+# The cells that each file says it needs.
+CELLS = {
+    "ablation": set(product(ablation.MODELS, ablation.HIDDEN_SIZES)),
+    "dataset_parameters": {
+        (model, parameter, value)
+        for model in dataset_parameters.MODELS
+        for parameter, values in dataset_parameters.PARAMETERS.items()
+        for value in values
+    },
+    "four_inputs": {(model, "mul") for model in published_four_inputs.MODELS},
+    "gating": {
+        *product(published_gating.MODELS, published_gating.OPERATIONS),
+        *product(published_gating.MODELS, published_gating.OPERATIONS, ("add", "mul")),
+    },
+    "hidden_size": set(product(hidden_size.MODELS, hidden_size.HIDDEN_SIZES)),
+    "input_range": set(product(input_range.MODELS, input_range.RANGES)),
+    "regularisation": {
+        (*row, strength) for row in regularisation.CHOSEN for strength in regularisation.STRENGTHS
+    },
+    "two_layer": set(product(published_two_layer.MODELS, published_two_layer.OPERATIONS)),
+}
+
+
+class Spy(Mapping[Key, Cell]):
+    """An empty mapping that remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: set[Key] = set()
+
+    def __getitem__(self, key: Key) -> Cell:
+        self.asked.add(key)
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def each(names) -> list:
+    return [
+        pytest.param(name, claim, id=f"{name} {claim.key}")
+        for name in names
+        for claim in CLAIMS[name]
+    ]
+
+
+def verdict(claim: Claim, cells: Mapping[Key, Cell], *, exact: bool = True) -> Verdict:
+    return claim.evaluate(Table(cells, exact=exact)).verdict
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_keys_are_unique(name):
+    keys = [claim.key for claim in CLAIMS[name]]
+    assert len(keys) == len(set(keys))
+    assert all(claim.source.startswith("madsen2020, ") for claim in CLAIMS[name])
+
+
+@pytest.mark.parametrize(("name", "claim"), each(PUBLISHED))
+def test_claim_on_the_published_tables(name, claim):
+    judgement = claim.evaluate(PUBLISHED[name].load_published())
+    undecided = Verdict.UNDECIDED if (name, claim.key) in FIGURE_9 else Verdict.HELD
+    assert judgement.verdict is (Verdict.BROKEN if (name, claim.key) in BROKEN else undecided)
+    assert judgement.evidence
+
+
+def test_exceptions_are_claims():
+    known = {(name, claim.key) for name, claims in CLAIMS.items() for claim in claims}
+    assert known >= BROKEN | FIGURE_9
+
+
+def test_the_tie_on_sums_is_named():
+    (claim,) = (c for c in two_layer.CLAIMS if c.key == "units_converge_more_consistently")
+    assert claim.evaluate(published_two_layer.load_published()).evidence == (
+        "nau add: 100/100 vs nac_add add: 100/100",
+        "nau sub: 100/100 vs nac_add sub: 100/100",
+    )
+
+
+@pytest.mark.parametrize(("name", "claim"), each(CLAIMS))
+def test_claim_without_runs_is_undecided(name, claim):
+    assert verdict(claim, {}, exact=False) is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_claims_read_the_cells_that_their_file_names(name):
+    spy = Spy()
+    for claim in CLAIMS[name]:
+        claim.evaluate(Table(spy))
+    assert spy.asked <= CELLS[name]
+    # The two-layer claims leave out what the text says nothing of.
+    assert name == "two_layer" or spy.asked == CELLS[name]
+
+
+@st.composite
+def cells(draw) -> Cell:
+    trials = draw(st.integers(1, 60))
+    solved_at, sparsity = draw(st.integers(1, 9)), draw(st.integers(1, 9))
+    spread = draw(st.sampled_from([0.1, 1.0, 4.0]))
+    return Cell(
+        draw(st.integers(0, trials)),
+        trials,
+        solved_at,
+        sparsity,
+        (solved_at - spread, solved_at + spread),
+        (sparsity - spread, sparsity + spread),
+    )
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_uncertainty_never_reverses_a_verdict(name, data):
+    few = data.draw(st.lists(cells(), min_size=4, max_size=4))
+    keys = sorted(CELLS[name])
+    picks = data.draw(st.lists(st.integers(0, 3), min_size=len(keys), max_size=len(keys)))
+    table = {key: few[pick] for key, pick in zip(keys, picks, strict=True)}
+    for claim in CLAIMS[name]:
+        uncertain = verdict(claim, table, exact=False)
+        assert uncertain in (Verdict.UNDECIDED, verdict(claim, table))
+
+
+@pytest.mark.parametrize(("name", "claim"), each(PUBLISHED))
+def test_halved_sparsity_errors_decide_nothing(name, claim):
+    """Which printed errors are halved is unknown; undoing it in any one row changes no verdict."""
+    table = PUBLISHED[name].load_published().cells
+    for key, cell in table.items():
+        if cell.sparsity is not None and cell.sparsity_interval is not None:
+            low, high = cell.sparsity_interval
+            whole = replace(cell, sparsity=2 * cell.sparsity, sparsity_interval=(2 * low, 2 * high))
+            assert verdict(claim, {**table, key: whole}) is verdict(claim, table)
+
+
+@pytest.mark.parametrize(("name", "claim"), each(PUBLISHED))
+def test_medians_confirm_what_means_say(name, claim):
+    """The printed means of solved-at are no sample means; the medians are sound."""
+    rows = PUBLISHED[name].published_cells()
+    medians = {
+        row.key: replace(
+            row.cell,
+            solved_at=row.solved_at_median,
+            # No interval of a median is printed: "significantly" is judged at face value here.
+            solved_at_interval=row.solved_at_median and (row.solved_at_median,) * 2,
+        )
+        for row in rows
+    }
+    assert verdict(claim, medians) is verdict(claim, {row.key: row.cell for row in rows})
+
+
+def test_claims_need_neither_torch_nor_numpy():
+    imports = "".join(f"import wug.experiments.madsen2020.{name}.claims;" for name in CLAIMS)
+    code = f"import sys; {imports} sys.exit(bool({{'torch', 'numpy'}} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

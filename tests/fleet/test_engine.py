@@ -1,0 +1,110 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from wug.core.schedules import Constant
+from wug.experiments.mistry2022.single_module.experiment import make_lot
+from wug.fleet.engine import LARGEST_KEPT, Fleet, Result, initial_module
+from wug.fleet.plan import Lot, Restart, TrainingPlan
+from wug.units.nau import NAU
+
+PLAN = TrainingPlan(steps=50, evaluate_every=20, batch_size=8)
+
+
+def small_lot(unit: str = "real_npu", **changes: Any) -> Lot:
+    operation = "add" if unit == "nau" else "mul"
+    ranges = ("[1,2)", "[-2,2)", "[10,20)")
+    return replace(make_lot(unit, [operation], ranges, (0, 1), PLAN, "independent"), **changes)
+
+
+def new_fleet(lot: Lot) -> Fleet:
+    return Fleet(lot, device=torch.device("cpu"), compiled=False)
+
+
+def by_key(results: list[Result]) -> dict[tuple[str, int], Result]:
+    return {(result.labels["range"], result.seed): result for result in results}
+
+
+def test_diverged_replicas_are_named_and_the_others_are_bit_equal_without_them() -> None:
+    lot = small_lot()
+    first, middle, last = lot.variants
+    wild = replace(middle, learning_rate=Constant(1e30))
+    mixed, calm = (
+        new_fleet(replace(lot, variants=variants))
+        for variants in ((first, wild, last), (first, last))
+    )
+    found, expected = by_key(mixed.train()), by_key(calm.train())
+    for seed in lot.seeds:
+        outcome = found.pop(("[-2,2)", seed)).outcome
+        assert (outcome["status"], outcome["diverged"]) == ("diverged", True)
+    assert found == expected
+    assert {result.outcome["diverged"] for result in expected.values()} == {False}
+    for name, value in calm.memory.state["params"].items():
+        assert torch.equal(mixed.memory.state["params"][name][[0, 2]], value)
+
+
+def test_a_replica_does_not_depend_on_its_company() -> None:
+    lot = small_lot("nau")
+    together = by_key(new_fleet(lot).train())
+    single = replace(lot, variants=lot.variants[1:2], seeds=(1,))
+    assert new_fleet(single).train() == [together["[-2,2)", 1]]
+
+
+def test_rows_are_every_interval_and_the_last_step() -> None:
+    news: list[dict[str, Any]] = []
+    results = new_fleet(small_lot("nau")).train(on_progress=news.append)
+    assert [line["step"] for line in news] == [20, 40, 50]
+    for result in results:
+        assert result.curves["step"] == [0, 20, 40, 50]
+        assert {len(curve) for curve in result.curves.values()} == {4}
+        assert set(result.curves) == {"step", "validation", "test", "sparsity"}
+
+
+def test_the_weights_in_the_outcome_are_those_of_the_selected_row() -> None:
+    # With so large a rate the error goes up and down.
+    lot = small_lot("nau")
+    variants = tuple(replace(v, learning_rate=Constant(0.2)) for v in lot.variants)
+    for result in new_fleet(replace(lot, variants=variants)).train():
+        task = next(v.task for v in variants if v.labels == result.labels)
+        module = NAU(2, 1)
+        weights = {name: torch.tensor(v) for name, v in result.outcome["weights"].items()}
+        module.load_state_dict(weights)
+        for split in ("validation", "test"):
+            x = task.evaluation_inputs(split)
+            error = task.loss(module(x), task.targets(task.target_values(result.seed), x)).item()
+            assert error == pytest.approx(result.outcome[f"{split}_error"], rel=1e-5)
+        assert result.outcome["validation_error"] == min(result.curves["validation"])
+
+
+def test_many_weights_are_left_out() -> None:
+    hidden = LARGEST_KEPT // 4
+
+    def build(generator: torch.Generator) -> nn.Module:
+        module = nn.Sequential(nn.Linear(2, hidden), nn.Linear(hidden, 1))
+        with torch.no_grad():
+            for parameter in module.parameters():
+                parameter.normal_(generator=generator)
+        return module
+
+    for result in new_fleet(small_lot("nac_mul", build=build)).train():
+        assert "weights" not in result.outcome
+        assert "sparsity" not in result.curves  # a network has no weights that spell a formula
+
+
+def test_each_restart_draws_other_weights_and_the_same_ones_again() -> None:
+    lot = small_lot("inalu")
+    gates = [
+        initial_module(lot, seed, restarts).get_parameter("gate").item()
+        for seed, restarts in ((0, 0), (0, 1), (0, 2), (0, 1), (1, 0))
+    ]
+    assert len(set(gates)) == 4 and gates[1] == gates[3]
+
+
+def test_restarts_need_a_module_that_can_be_reset() -> None:
+    plan = replace(PLAN, restart=Restart(min_stored=20))
+    lot = small_lot(build=lambda generator: nn.Sequential(nn.Linear(2, 1)), plan=plan)
+    with pytest.raises(TypeError, match="Sequential: restarts need a reset_parameters method"):
+        initial_module(lot, 0, 1)
