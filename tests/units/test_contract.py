@@ -23,6 +23,11 @@ SECTIONS = ("Notation:", "Departures:", "Args:", "Shape:", "Example:", "Referenc
 # Both sides of the limit below which sums over inputs are unrolled.
 SIZES = [(1, 1), (2, 3), (6, 2)]
 
+# Exemptions, each with its reason.
+STOCHASTIC = {"snmu": "draws noise in training mode; its evaluation mode keeps the contract"}
+UNPULLED = {"nac_mul": "only its linear variant has a penalty and a clamp"}
+REWARDED = {key: "its regulariser is a reward for large parameters" for key in ("mcfc", "mul_mcfc")}
+
 
 def units_with(method):
     entries = [entry for entry in UNITS if hasattr(get("unit", entry.key), method)]
@@ -40,7 +45,7 @@ def make(entry, sizes=(2, 3), seed=0, dtype=torch.float64, random=True):
     if random:
         for parameter in unit.parameters():
             nn.init.uniform_(parameter, 0.1, 0.9, generator=generator)
-    return unit
+    return unit.eval() if entry.key in STOCHASTIC else unit
 
 
 def inputs(*shape, seed=1, dtype=torch.float64):
@@ -186,8 +191,8 @@ def test_runs_under_vmap(entry, sizes):
 def test_forward_only_computes(entry, training):
     unit, x = make(entry).train(training), inputs(4, 2)
     params, original, attributes = params_of(unit), x.clone(), set(vars(unit))
-    first = unit(x)
-    assert torch.equal(first, unit(x))
+    repeatable = torch.equal(unit(x), unit(x))
+    assert repeatable or (training and entry.key in STOCHASTIC)
     assert torch.equal(x, original)
     assert same(params_of(unit), params)
     assert set(vars(unit)) == attributes
@@ -215,8 +220,13 @@ def test_penalty_is_a_finite_scalar_that_pulls(entry):
     unit = make(entry)
     params = {name: value.requires_grad_() for name, value in params_of(unit).items()}
     penalty = unit.penalty(params)
-    assert penalty.shape == () and penalty.isfinite() and penalty >= 0
-    assert all(gradient.any() for gradient in torch.autograd.grad(penalty, params.values()))
+    assert penalty.shape == () and penalty.isfinite()
+    assert penalty >= 0 or entry.key in REWARDED
+    if entry.key in UNPULLED:
+        assert penalty == 0
+        return
+    pulls = torch.autograd.grad(penalty, params.values(), allow_unused=True)
+    assert any(pull is not None and pull.any() for pull in pulls)
 
 
 @units_with("project")
@@ -227,7 +237,7 @@ def test_projection_keeps_keys_and_shapes_and_is_idempotent(entry):
     assert {name: value.shape for name, value in once.items()} == {
         name: value.shape for name, value in params.items()
     }
-    assert not same(once, params)
+    assert same(once, params) == (entry.key in UNPULLED)
     assert same(unit.project(once), once)
 
 

@@ -87,3 +87,46 @@ def test_learns(operation, generator, learns):
     # Its weights approach 1 and -1 and never get there.
     unit = NACMul(2, 1, radius=1.0, generator=generator)
     learns(unit, operation, learning_rate=0.1, largest_error=0.05)
+
+
+def variant_reference(kind):
+    """madsen2020, table 4: NAC•,σ and NAC•,NMU."""
+
+    def compute(functions, x, params):
+        outputs = []
+        for row in params["w_hat"]:
+            total = 0.0
+            for w_hat, x_i in zip(row, x, strict=True):
+                weight = 1 / (1 + functions.exp(-w_hat)) if kind == "sigmoid" else w_hat
+                total = total + weight * functions.log(abs(x_i) + 1e-7)
+            outputs.append(functions.exp(total))
+        return outputs
+
+    return compute
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "linear"])
+def test_variants_equal_their_reference(kind, size, randomise, matches, spells):
+    unit = randomise(NACMul(*size, weight=kind), 0, 1)
+    assert set(dict(unit.named_parameters())) == {"w_hat"}
+    matches(unit, variant_reference(kind))
+    spells(unit)
+
+
+def test_linear_variant_is_regular_as_an_nmu(starts_uniform):
+    unit = NACMul(2, 1, weight="linear")
+    starts_uniform(unit, "w_hat", 0.25, 0.75)
+    params = {"w_hat": torch.tensor([[1.5, 0.25]])}
+    assert unit.penalty(params).item() == pytest.approx((0.5 + 0.25) / 2)
+    assert unit.project(params)["w_hat"].tolist() == [[1.0, 0.25]]
+
+
+def test_sigmoid_variant_starts_normal(generator):
+    unit = NACMul(200, 100, weight="sigmoid", generator=generator)
+    assert unit.w_hat.std().item() == pytest.approx((2 / 300) ** 0.5, rel=0.02)
+    assert unit.penalty(dict(unit.named_parameters())) == 0
+
+
+def test_unknown_weight():
+    with pytest.raises(UserError, match="one of nac, sigmoid, linear; got 'tanh'"):
+        NACMul(2, 1, weight="tanh")

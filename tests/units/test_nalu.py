@@ -87,3 +87,30 @@ def test_learns(operation, generator, learns):
     # Its weights approach 1 and -1 and never get there.
     unit = NALU(2, 1, radius=1.0, generator=generator)
     learns(unit, operation, learning_rate=0.1, largest_error=0.05)
+
+
+def separate_reference(functions, x, params):
+    """madsen2020, section C.5: the multiplicative path has weights of its own."""
+
+    def path(suffix, o, values):
+        total = 0.0
+        for i, value in enumerate(values):
+            w_hat, m_hat = params["w_hat" + suffix][o][i], params["m_hat" + suffix][o][i]
+            total = total + functions.tanh(w_hat) / (1 + functions.exp(-m_hat)) * value
+        return total
+
+    outputs = []
+    for o, gate_row in enumerate(params["gate"]):
+        logs = [functions.log(abs(x_i) + 1e-7) for x_i in x]
+        score = sum(g * x_i for g, x_i in zip(gate_row, x, strict=True))
+        gate = 1 / (1 + functions.exp(-score))
+        multiplied = functions.exp(path("_mul", o, logs))
+        outputs.append(gate * path("", o, x) + (1 - gate) * multiplied)
+    return outputs
+
+
+def test_separate_weights(size, randomise, matches, spells):
+    unit = randomise(NALU(*size, separate=True))
+    assert len(unit.weights(dict(unit.named_parameters()))) == 2
+    matches(unit, separate_reference)
+    spells(unit)

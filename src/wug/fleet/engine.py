@@ -27,6 +27,7 @@ from wug.functional.streams import stream_key
 
 SPLITS = ("validation", "test")
 LARGEST_KEPT = 64
+MOST_ROWS = 200
 
 OnProgress = Callable[[dict[str, Any]], None]
 
@@ -39,7 +40,7 @@ class Result:
         labels: Of its group.
         seed: Its seed.
         outcome: See `judge`; with the selected weights if they are few.
-        curves: ``step`` and, for each row, the errors.
+        curves: ``step`` and, for each row, the errors; long ones are thinned.
         config: Of its group.
     """
 
@@ -264,6 +265,7 @@ class Fleet:
         finite = rows.pop("finite").astype(bool)[-1]
         num_rows = len(rows["validation"])
         steps = np.minimum(np.arange(num_rows) * plan.evaluate_every, plan.steps).astype(float)
+        stride = max(-(-num_rows // MOST_ROWS), 1)
         results = []
         for g, variant in enumerate(self.lot.variants):
             threshold = variant.task.threshold()
@@ -280,8 +282,10 @@ class Fleet:
                         seed=seed,
                         outcome=outcome,
                         config=variant.config,
-                        curves={"step": steps.tolist()}
-                        | {n: c.tolist() for n, c in curves.items()},
+                        curves={
+                            name: curve[::stride].tolist()
+                            for name, curve in {"step": steps, **curves}.items()
+                        },
                     )  # fmt: skip
                 )
         return results

@@ -12,7 +12,7 @@ import torch
 
 import wug
 from wug.core.claims import Claim, Table
-from wug.core.errors import require_at_least
+from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.fleet.engine import Result
 from wug.fleet.plan import Lot, Streams
 from wug.records import Json, Record, identity
@@ -101,6 +101,31 @@ class Experiment:
             seconds=seconds,
             versions=versions(),
         )
+
+
+def choose_rows(only: Sequence[str], rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Resolve names such as ``nau`` and ``nau:add`` to rows; nothing means all.
+
+    Args:
+        only: What was asked for.
+        rows: All rows: a unit or model, and an operation.
+
+    Example:
+        >>> choose_rows(["nau"], [("nau", "add"), ("nau", "sub"), ("nmu", "mul")])
+        [('nau', 'add'), ('nau', 'sub')]
+    """
+    chosen: list[tuple[str, str]] = []
+    for wanted in only:
+        name, _, operation = wanted.partition(":")
+        mine = [row for row in rows if row[0] == name]
+        if not mine:
+            names = dict.fromkeys(first for first, _ in rows)
+            raise unknown_name("row", wanted, [*names, *(f"{a}:{b}" for a, b in rows)])
+        if operation and (name, operation) not in mine:
+            known = ", ".join(second for _, second in mine)
+            raise UserError(f"row {wanted!r}: {name} is trained on {known}; choose one of these.")
+        chosen += [row for row in mine if operation in ("", row[1])]
+    return list(dict.fromkeys(chosen)) if only else list(rows)
 
 
 def versions() -> dict[str, str]:

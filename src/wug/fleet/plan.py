@@ -155,9 +155,12 @@ class Lot:
         if not self.variants or not self.seeds:
             raise UserError(f"Lot {self.name}: needs at least one variant and one seed.")
         kinds = {
-            (type(variant.task), tuple(sorted(variant.task.input_values())))
-            for variant in self.variants
+            (type(task), task.dtype, *((n, t.shape) for n, t in task.input_values().items()))
+            for task in (variant.task for variant in self.variants)
         }
+        labels = {tuple(sorted(variant.labels.items())) for variant in self.variants}
+        if len(labels) < len(self.variants) or len(set(self.seeds)) < len(self.seeds):
+            raise UserError(f"Lot {self.name}: labels of variants and seeds must be distinct.")
         if len(kinds) != 1:
             raise UserError(
                 f"Lot {self.name}: its tasks differ in class or in the shape of their values; "

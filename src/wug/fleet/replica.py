@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.utils import _pytree as pytree
 
+from wug.core.errors import UserError
 from wug.fleet.optimisers import OPTIMISERS
 from wug.fleet.plan import Lot, Task
 from wug.functional.sparsity import sparsity_error
@@ -70,6 +71,12 @@ def make_step(lot: Lot, module: nn.Module) -> Callable[..., State]:
     optimiser = OPTIMISERS[plan.optimiser]()
     penalised = any(variant.penalty is not None for variant in lot.variants)
     shared = lot.streams == "shared"
+    trainable = {name for name, value in module.named_parameters() if value.requires_grad}
+    if penalised and not hasattr(module, "penalty"):
+        raise UserError(
+            f"Lot {lot.name}: a variant has a penalty but {type(module).__name__} has no method "
+            "penalty(params)."
+        )
 
     def learn(step: Tensor, controls: Tensor, x: Tensor, replica: State, state: State) -> State:
         y = task.targets(replica["targets"], x)
@@ -82,6 +89,9 @@ def make_step(lot: Lot, module: nn.Module) -> Callable[..., State]:
         slots: dict[str, list[Tensor]] = {}
         now = [controls[i] for i in range(len(controls) - 1)]
         for name, parameter in state["params"].items():
+            if name not in trainable:
+                params[name], slots[name] = parameter, state["slots"][name]
+                continue
             params[name], slots[name] = optimiser.update(
                 parameter, gradients[name], state["slots"][name], now
             )

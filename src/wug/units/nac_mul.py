@@ -1,28 +1,33 @@
 """NAC•, the multiplicative neural accumulator (Trask et al., 2018).
 
 NAC+ between a logarithm and an exponential: products and quotients of magnitudes; signs are lost.
+Madsen and Johansen (2020) replace its weight by a sigmoid (NAC•,σ) or a clamped one (NAC•,NMU).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from wug.core.errors import require_at_least
+from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.expressions import input_symbols, numbers
-from wug.functional.initialise import fill_uniform
+from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
 from wug.functional.nac_weight import nac_radius, nac_weight
+from wug.functional.sparsity import distance_to_discrete
 from wug.functional.weighted_sum import weighted_sum
+
+LARGEST_RADIUS = 0.25
 
 
 @register(
     "unit",
     name="NAC•",
-    references=("trask2018",),
+    references=("trask2018", "madsen2020"),
     equation=r"m_o = \exp\Big(\sum_i W_{i,o} \ln(|x_i| + \epsilon)\Big), \qquad "
     r"W = \tanh(\hat W) \odot \sigma(\hat M)",
     operations=("mul", "div"),
@@ -35,7 +40,8 @@ from wug.functional.weighted_sum import weighted_sum
 class NACMul(nn.Module):
     """Product of magnitudes raised to weights that lean to -1, 0 and 1.
 
-    Equation (mistry2022, Eq. 3): m_o = exp(sum_i W_io ln(|x_i| + epsilon)).
+    Equation (mistry2022, Eq. 3): m_o = exp(sum_i W_io ln(|x_i| + epsilon)); W = tanh(W_hat) *
+    sigmoid(M_hat), or (madsen2020, table 4) W = sigmoid(W_hat), or W = W_hat clamped to [0, 1].
 
     Notation:
         W_hat -> w_hat, M_hat -> m_hat.
@@ -46,8 +52,10 @@ class NACMul(nn.Module):
     Args:
         in_features: Number of inputs.
         out_features: Number of outputs.
+        weight: ``"nac"`` (NAC•), ``"sigmoid"`` (NAC•,σ) or ``"linear"`` (NAC•,NMU: clamped after
+            the step and pulled to 0 and 1, as an NMU's).
         epsilon: Added to magnitudes, so that 0 has a logarithm.
-        radius: Both parameters start uniform in [-radius, radius]; by default as `NACAdd`.
+        radius: NAC•'s parameters start uniform in [-radius, radius]; by default as `NACAdd`.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -64,7 +72,7 @@ class NACMul(nn.Module):
         2.0
 
     References:
-        trask2018, mistry2022
+        trask2018, madsen2020, mistry2022
     """
 
     def __init__(
@@ -72,6 +80,7 @@ class NACMul(nn.Module):
         in_features: int,
         out_features: int,
         *,
+        weight: Literal["nac", "sigmoid", "linear"] = "nac",
         epsilon: float = 1e-7,
         radius: float | None = None,
         generator: torch.Generator | None = None,
@@ -82,26 +91,57 @@ class NACMul(nn.Module):
         require_at_least("NACMul", "in_features", in_features, 1)
         require_at_least("NACMul", "out_features", out_features, 1)
         require_at_least("NACMul", "epsilon", epsilon, 0)
-        self.in_features, self.out_features, self.epsilon = in_features, out_features, epsilon
+        require_choice("NACMul", "weight", weight, ("nac", "sigmoid", "linear"))
+        self.in_features, self.out_features = in_features, out_features
+        self.weight, self.epsilon = weight, epsilon
         self.radius = nac_radius(in_features, out_features) if radius is None else radius
         empty = torch.empty(out_features, in_features, device=device, dtype=dtype)
         self.w_hat = nn.Parameter(empty)
-        self.m_hat = nn.Parameter(empty.clone())
+        self.m_hat = nn.Parameter(empty.clone()) if weight == "nac" else None
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""
-        fill_uniform(self.w_hat, -self.radius, self.radius, generator)
-        fill_uniform(self.m_hat, -self.radius, self.radius, generator)
+        if self.weight == "sigmoid":
+            deviation = math.sqrt(2 / (self.in_features + self.out_features))
+            fill_normal(self.w_hat, 0.0, deviation, generator)
+        elif self.weight == "linear":
+            radius = min(LARGEST_RADIUS, xavier_bound(self.in_features, self.out_features))
+            fill_uniform(self.w_hat, 0.5 - radius, 0.5 + radius, generator)
+        else:
+            fill_uniform(self.w_hat, -self.radius, self.radius, generator)
+            fill_uniform(self.get_parameter("m_hat"), -self.radius, self.radius, generator)
+
+    def effective(self, params: Mapping[str, Tensor]) -> Tensor:
+        """Return the exponents."""
+        if self.weight == "sigmoid":
+            return torch.sigmoid(params["w_hat"])
+        return (
+            nac_weight(params["w_hat"], params["m_hat"])
+            if self.weight == "nac"
+            else params["w_hat"]
+        )
+
+    def penalty(self, params: Mapping[str, Tensor]) -> Tensor:
+        """Mean distance of the linear weights to 0 and 1; nothing for the others."""
+        if self.weight == "linear":
+            return distance_to_discrete(params["w_hat"]).mean()
+        return params["w_hat"].new_zeros(())
+
+    def project(self, params: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Clamp the linear weights to [0, 1]."""
+        if self.weight != "linear":
+            return dict(params)
+        return {"w_hat": params["w_hat"].clamp(0, 1)}
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the products of powers."""
         logs = torch.log(x.abs() + self.epsilon)
-        return torch.exp(weighted_sum(logs, nac_weight(self.w_hat, self.m_hat)))
+        return torch.exp(weighted_sum(logs, self.effective(dict(self.named_parameters()))))
 
     def weights(self, params: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the effective weights, which spell the formula."""
-        return {"weight": nac_weight(params["w_hat"], params["m_hat"])}
+        return {"weight": self.effective(params)}
 
     def formula(self, names: Sequence[str] | None = None) -> list[Any]:
         """Return one SymPy expression per output."""
@@ -110,13 +150,13 @@ class NACMul(nn.Module):
         x = input_symbols(names, self.in_features)
         return [
             sympy.prod((sympy.Abs(x_i) + self.epsilon) ** w for w, x_i in zip(row, x, strict=True))
-            for row in numbers(nac_weight(self.w_hat, self.m_hat))
+            for row in numbers(self.effective(dict(self.named_parameters())))
         ]
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:
         """Return what happened inside: the weights, the logarithms and the product."""
         return {
-            "weight": nac_weight(self.w_hat, self.m_hat),
+            "weight": self.effective(dict(self.named_parameters())),
             "logs": torch.log(x.abs() + self.epsilon),
             "output": self(x),
         }

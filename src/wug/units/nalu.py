@@ -51,6 +51,7 @@ class NALU(nn.Module):
         out_features: Number of outputs.
         epsilon: Added to magnitudes before the logarithm.
         gate_bias: Whether the gate has a bias (initially 0).
+        separate: Whether the multiplicative path has weights of its own (madsen2020, section C.5).
         radius: W_hat and M_hat start uniform in [-radius, radius]; by default as `NACAdd`.
         generator: Source of the initial weights.
         device: As for any torch layer.
@@ -86,6 +87,7 @@ class NALU(nn.Module):
         *,
         epsilon: float = 1e-7,
         gate_bias: bool = False,
+        separate: bool = False,
         radius: float | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -100,6 +102,8 @@ class NALU(nn.Module):
         empty = torch.empty(out_features, in_features, device=device, dtype=dtype)
         self.w_hat = nn.Parameter(empty)
         self.m_hat = nn.Parameter(empty.clone())
+        self.w_hat_mul = nn.Parameter(empty.clone()) if separate else None
+        self.m_hat_mul = nn.Parameter(empty.clone()) if separate else None
         self.gate = nn.Parameter(empty.clone())
         self.bias = nn.Parameter(empty.new_empty(out_features)) if gate_bias else None
         self.reset_parameters(generator)
@@ -108,6 +112,9 @@ class NALU(nn.Module):
         """Draw new initial weights."""
         fill_uniform(self.w_hat, -self.radius, self.radius, generator)
         fill_uniform(self.m_hat, -self.radius, self.radius, generator)
+        for own in (self.w_hat_mul, self.m_hat_mul):
+            if own is not None:
+                fill_uniform(own, -self.radius, self.radius, generator)
         bound = xavier_bound(self.in_features, self.out_features)
         fill_uniform(self.gate, -bound, bound, generator)
         if self.bias is not None:
@@ -115,12 +122,13 @@ class NALU(nn.Module):
 
     def paths(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return gate, additive and multiplicative path."""
-        weight = nac_weight(self.w_hat, self.m_hat)
+        weight, *rest = self.weights(dict(self.named_parameters())).values()
         gate = weighted_sum(x, self.gate)
         if self.bias is not None:
             gate = gate + self.bias
         logs = torch.log(x.abs() + self.epsilon)
-        return torch.sigmoid(gate), weighted_sum(x, weight), torch.exp(weighted_sum(logs, weight))
+        multiplied = torch.exp(weighted_sum(logs, rest[0] if rest else weight))
+        return torch.sigmoid(gate), weighted_sum(x, weight), multiplied
 
     def forward(self, x: Tensor) -> Tensor:
         """Mix the two paths."""
@@ -129,7 +137,10 @@ class NALU(nn.Module):
 
     def weights(self, params: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the effective weights; the gate is not one of them, as in the benchmark."""
-        return {"weight": nac_weight(params["w_hat"], params["m_hat"])}
+        effective = {"weight": nac_weight(params["w_hat"], params["m_hat"])}
+        if self.w_hat_mul is not None:
+            effective["weight_mul"] = nac_weight(params["w_hat_mul"], params["m_hat_mul"])
+        return effective
 
     def formula(self, names: Sequence[str] | None = None) -> list[Any]:
         """Return one SymPy expression per output, the gate included."""
@@ -137,14 +148,14 @@ class NALU(nn.Module):
 
         x = input_symbols(names, self.in_features)
         bias = numbers(self.bias) if self.bias is not None else [0] * self.out_features
+        weight, *rest = map(numbers, self.weights(dict(self.named_parameters())).values())
+        rows = zip(weight, rest[0] if rest else weight, numbers(self.gate), bias, strict=True)
         outputs = []
-        for w, g, b in zip(
-            numbers(nac_weight(self.w_hat, self.m_hat)), numbers(self.gate), bias, strict=True
-        ):
+        for w, v, g, b in rows:
             gate = 1 / (1 + sympy.exp(-sum(g_i * x_i for g_i, x_i in zip(g, x, strict=True)) - b))
             added = sum(w_i * x_i for w_i, x_i in zip(w, x, strict=True))
             multiplied = sympy.prod(
-                (sympy.Abs(x_i) + self.epsilon) ** w_i for w_i, x_i in zip(w, x, strict=True)
+                (sympy.Abs(x_i) + self.epsilon) ** v_i for v_i, x_i in zip(v, x, strict=True)
             )
             outputs.append(gate * added + (1 - gate) * multiplied)
         return outputs
@@ -152,8 +163,7 @@ class NALU(nn.Module):
     def trace(self, x: Tensor) -> dict[str, Tensor]:
         """Return what happened inside: weights, gate and both paths."""
         gate, added, multiplied = self.paths(x)
-        return {
-            "weight": nac_weight(self.w_hat, self.m_hat),
+        return self.weights(dict(self.named_parameters())) | {
             "gate": gate,
             "added": added,
             "multiplied": multiplied,

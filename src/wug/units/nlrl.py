@@ -44,7 +44,8 @@ def disjunction(operands: Tensor, weight: Tensor) -> Tensor:
     failure_modes=(
         "It reads inputs as truth values: outside [0, 1] AND loses signs and OR is a polynomial.",
         "With AND alone it needs more steps than with both operators (mistry2022, section 7.1).",
-        "An OR in front of an AND, or the reverse, takes two layers: one alone can't learn XOR.",
+        "A single unit settles on the wrong operator for about half of its initial weights; eight "
+        "of them in front of another learn AND, OR and NOT, and XOR with AND or both operators.",
     ),
 )
 class NLRL(nn.Module):

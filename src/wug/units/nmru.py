@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wug.core.errors import UserError, require_at_least
+from wug.core.errors import require_at_least
 from wug.core.registry import register
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform
@@ -97,20 +97,18 @@ class NMRU(nn.Module):
         """Draw new initial weights."""
         fill_uniform(self.weight, 0.25, 0.75, generator)
 
-    def with_reciprocals(self, x: Tensor) -> Tensor:
-        """Append the reciprocals to the inputs."""
-        if x.shape[-1] != self.in_features:
-            raise UserError(
-                f"x must have {self.in_features} inputs in its last axis; got {x.shape[-1]}."
-            )
-        shift = self.epsilon if self.training else 0.0
-        return torch.cat((x, (x + shift).reciprocal()), -1)
+    def reciprocal(self, x: Tensor) -> Tensor:
+        """Return the reciprocals of the inputs, shifted off the pole at 0 in training."""
+        return (x + self.epsilon if self.training else x).reciprocal()
 
     def paths(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the magnitudes and the signs of the outputs."""
-        z = self.with_reciprocals(x)
-        angle = math.pi * (z < 0).to(z.dtype)
-        return gated_product(z.abs(), self.weight), torch.cos(weighted_sum(angle, self.weight))
+        reciprocal = self.reciprocal(x)
+        # Two narrow products compile to faster code than one over concatenated inputs.
+        w, v = self.weight[:, : self.in_features], self.weight[:, self.in_features :]
+        size = gated_product(x.abs(), w) * gated_product(reciprocal.abs(), v)
+        turns = weighted_sum((x < 0).to(x.dtype), w) + weighted_sum((reciprocal < 0).to(x.dtype), v)
+        return size, torch.cos(math.pi * turns)
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the signed products."""
@@ -146,11 +144,6 @@ class NMRU(nn.Module):
         return outputs
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:
-        """Return what happened inside: inputs with reciprocals, magnitudes and signs."""
+        """Return what happened inside: the reciprocals, the magnitudes and the signs."""
         size, sign = self.paths(x)
-        return {
-            "with_reciprocals": self.with_reciprocals(x),
-            "size": size,
-            "sign": sign,
-            "output": self(x),
-        }
+        return {"reciprocal": self.reciprocal(x), "size": size, "sign": sign, "output": self(x)}

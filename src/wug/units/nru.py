@@ -7,6 +7,8 @@ in training and the weight's magnitude in evaluation, replaces an ignored input 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import torch
@@ -17,7 +19,7 @@ from wug.core.registry import register
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.sparsity import distance_to_discrete
-from wug.functional.weighted_sum import product
+from wug.functional.weighted_sum import UNROLL_LIMIT, product
 
 LARGEST_RADIUS = 0.5
 SHARPNESS = 1000.0
@@ -51,7 +53,7 @@ class NRU(nn.Module):
 
     Departures:
         Magnitudes are at least ``epsilon``, so that 0 to a negative power is finite; its sign is
-        0, so 1 / 0 counts as 0 (the authors' code has NaN there). ``epsilon=0`` is theirs.
+        0, so 1 / 0 counts as 0. The authors' code has no such bound, and NaN there.
 
     Args:
         in_features: Number of inputs.
@@ -103,19 +105,22 @@ class NRU(nn.Module):
         """Return how far each input takes part: a steep step in training, else the magnitude."""
         return torch.tanh(SHARPNESS * weight).square() if self.training else weight.abs()
 
-    def factors(self, x: Tensor) -> Tensor:
-        """Return the factor of each output and input, (..., out, in)."""
+    def factors(self, x: Tensor, weight: Tensor) -> Tensor:
+        """Return the factors that inputs become; x and weight broadcast."""
+        gate = self.gate(weight)
+        powers = torch.exp(weight * torch.log(x.abs().clamp(min=self.epsilon)))
+        return torch.sign(x) * powers * gate + 1 - gate
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Compute the gated products of powers."""
         if x.shape[-1] != self.in_features:
             raise UserError(
                 f"x must have {self.in_features} inputs in its last axis; got {x.shape[-1]}."
             )
-        x, gate = x.unsqueeze(-2), self.gate(self.weight)
-        powers = torch.sign(x) * x.abs().clamp(min=self.epsilon) ** self.weight
-        return powers * gate + 1 - gate
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Compute the gated products of powers."""
-        return product(self.factors(x))
+        if self.in_features > UNROLL_LIMIT:
+            return product(self.factors(x.unsqueeze(-2), self.weight))
+        columns = zip(x.split(1, -1), self.weight.unbind(-1), strict=True)
+        return reduce(mul, (self.factors(x_i, weight) for x_i, weight in columns))
 
     def penalty(self, params: Mapping[str, Tensor]) -> Tensor:
         """Mean distance of the weights to -1, 0 and 1."""
@@ -144,4 +149,5 @@ class NRU(nn.Module):
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:
         """Return what happened inside: the gate, the factors and their product."""
-        return {"gate": self.gate(self.weight), "factors": self.factors(x), "output": self(x)}
+        factors = self.factors(x.unsqueeze(-2), self.weight)
+        return {"gate": self.gate(self.weight), "factors": factors, "output": self(x)}

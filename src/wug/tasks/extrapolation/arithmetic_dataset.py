@@ -155,7 +155,7 @@ class ArithmeticDataset:
         """Compute the targets of a batch."""
         a, b = weighted_sum(x, values["masks"]).split(1, -1)
         results = (a + b, a - b, a * b, a / b, a * a, a.abs().sqrt())
-        chosen = results[-1]
+        chosen: Tensor = results[-1]
         for code, result in enumerate(results[:-1]):
             chosen = torch.where(values["operation"] == code, result, chosen)
         return chosen

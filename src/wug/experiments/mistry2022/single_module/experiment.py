@@ -13,12 +13,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from wug.core.errors import UserError, unknown_name
 from wug.core.registry import register
 from wug.core.schedules import After, Constant, Growth, Ramp, Schedule
 from wug.experiments.mistry2022.single_module.claims import CLAIMS
 from wug.experiments.mistry2022.single_module.published import load_published, published_cells
-from wug.fleet.experiment import Experiment, Layout, RunOptions
+from wug.fleet.experiment import Experiment, Layout, RunOptions, choose_rows
 from wug.fleet.plan import Lot, Restart, Streams, TrainingPlan, Variant
 from wug.tasks.extrapolation.single_module import OPERATIONS, RANGES, SingleModule, parse_range
 from wug.units.gnalu import GNALU
@@ -132,7 +131,7 @@ def single_module(options: RunOptions) -> Experiment:
     seeds = tuple(range(options.seeds or size.seeds))
     ranges = options.ranges or tuple(RANGES)
     plan = TrainingPlan(steps=size.steps)
-    chosen = choose_rows(options.only)
+    chosen = choose_rows(options.only, ROWS)
     lots = tuple(
         make_lot(unit, [op for other, op in chosen if other == unit], ranges, seeds, plan, streams)
         for unit in dict.fromkeys(unit for unit, _ in chosen)
@@ -160,21 +159,6 @@ def single_module(options: RunOptions) -> Experiment:
         claims=CLAIMS,
         departures=DEPARTURES,
     )
-
-
-def choose_rows(only: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Resolve ``nau`` and ``nau:add`` to rows; nothing means all."""
-    chosen = []
-    for name in only or tuple(RECIPES):
-        unit, _, operation = name.partition(":")
-        if unit not in RECIPES:
-            raise unknown_name("row", name, [*RECIPES, *(f"{u}:{o}" for u, o in ROWS)])
-        rows = [row for row in ROWS if row[0] == unit and operation in ("", row[1])]
-        if not rows:
-            known = ", ".join(RECIPES[unit].operations)
-            raise UserError(f"row {name!r}: {unit} is trained on {known}; choose one of these.")
-        chosen += rows
-    return list(dict.fromkeys(chosen))
 
 
 def make_lot(
