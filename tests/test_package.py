@@ -59,9 +59,15 @@ def global_draws(text: str) -> Iterator[str]:
                 yield ast.unparse(node)
 
 
+# Noise in forward can't take a generator under vmap; the fleet seeds and restores the global state
+# around its steps, so that noise depends on the lot and the step alone.
+NOISE = {"wug/units/snmu.py": {"torch.rand_like(x)"}, "wug/fleet/engine.py": {"torch.manual_seed"}}
+
+
 def test_randomness_comes_from_a_generator() -> None:
-    calls = {path: list(global_draws(text)) for path, text in SOURCES.items()}
-    assert {path: found for path, found in calls.items() if found} == {}
+    for path, text in SOURCES.items():
+        allowed = NOISE.get(path.as_posix(), set())
+        assert [c for c in global_draws(text) if not c.startswith(tuple(allowed))] == [], path
 
 
 def test_cited_keys_are_in_the_bibliography() -> None:

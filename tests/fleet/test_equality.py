@@ -313,7 +313,9 @@ def test_operands_among_many_inputs(operands: Any) -> None:
     lot = replace(
         lot,
         build=lambda generator: NAU(10, 1, generator=generator, dtype=torch.float64),
-        variants=(replace(lot.variants[0], task=task),) * len(SEEDS),
+        variants=tuple(
+            replace(lot.variants[0], task=task, labels={"copy": str(seed)}) for seed in SEEDS
+        ),
     )
     assert len({task.operand_places(seed) for seed in SEEDS}) == len(SEEDS)
     check_equal(lot, 1e-10)

@@ -20,8 +20,8 @@ def make_lot(**changes: Any) -> Lot:
 
 
 def test_the_number_of_replicas_is_variants_times_seeds() -> None:
-    variant = Variant(labels={}, task=SingleModule())
-    assert make_lot(variants=(variant, variant)).num_replicas == 6
+    variants = tuple(Variant(labels={"range": r}, task=SingleModule()) for r in ("a", "b"))
+    assert make_lot(variants=variants).num_replicas == 6
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,7 @@ def test_a_bad_plan_is_refused(changes: dict[str, Any], message: str) -> None:
     [
         ({"seeds": ()}, "Lot nau: needs at least one variant and one seed."),
         ({"variants": ()}, "Lot nau: needs at least one variant and one seed."),
+        ({"seeds": (1, 1)}, "Lot nau: labels of variants and seeds must be distinct."),
         ({"streams": "own"}, "Lot: streams must be one of shared, independent; got 'own'."),
     ],
 )
@@ -56,6 +57,7 @@ def test_a_bad_lot_is_refused(changes: dict[str, Any], message: str) -> None:
 
 def test_tasks_that_do_not_stack_are_refused() -> None:
     two_intervals = SingleModule(train=((-2.0, -1.0), (1.0, 2.0)))
-    variants = tuple(Variant(labels={}, task=task) for task in (SingleModule(), two_intervals))
+    tasks = {"one": SingleModule(), "two": two_intervals}
+    variants = tuple(Variant(labels={"range": n}, task=task) for n, task in tasks.items())
     with pytest.raises(UserError, match="Lot nau: its tasks differ .*; put them into lots"):
         make_lot(variants=variants)

@@ -1,3 +1,4 @@
+import math
 import operator
 
 import pytest
@@ -67,13 +68,12 @@ def test_penalty_by_hand():
 def test_sparsity_is_a_mean_over_shares_and_gates():
     mcfc = MCFC(2, 1)
     params = {
-        "junction": torch.tensor([[0.0, 0.0], [99.0, 0.0]]),  # 1/2 and 1: at most 1/2 away
+        "junction": torch.tensor([[0.0, 0.0], [99.0, 0.0]]),  # shares of 1/2 and 1
         "gate_weight": torch.tensor([0.5]),
-        "gate_bias": torch.tensor([3**0.5]),  # sigmoid(2.232...): see below
+        "gate_bias": torch.tensor([math.log(3) - 0.5]),  # a gate of 3/4
     }
-    gate = 1 / (1 + 2.718281828459045 ** -(0.5 + 3**0.5))
     error = sparsity_error(mcfc.weights(params), mcfc.sparsity_aggregate)
-    assert_close(error, torch.tensor((0.5 + (1 - gate)) / 2))
+    assert_close(error, torch.tensor((0.5 + 0.25) / 2))
 
 
 def test_trace(generator):

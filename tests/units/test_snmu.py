@@ -53,7 +53,8 @@ def test_equals_the_reference_under_the_noise_that_it_drew(size, noise, randomis
     x = ROWS[:, : size[0]].clone().requires_grad_()
     weight = unit.weight.detach().clone().requires_grad_()
     trace = unit.trace(x)
-    slow = torch.stack([reference(row, n, weight) for row, n in zip(x, trace["noise"])])  # noqa: B905
+    pairs = zip(x, trace["noise"], strict=True)
+    slow = torch.stack([reference(row, noise_of_row, weight) for row, noise_of_row in pairs])
     assert_close(trace["output"], slow, rtol=1e-9, atol=1e-12)
     scale = torch.arange(1.0, slow.numel() + 1, dtype=torch.float64).view(slow.shape)
     expected = torch.autograd.grad((scale * slow).sum(), [x, weight])

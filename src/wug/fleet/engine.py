@@ -218,8 +218,12 @@ class Fleet:
         fixed = pytree.tree_leaves((self.groups, self.replicas))
         state, spec = pytree.tree_flatten(self.memory.state)
         program = self.step_program.flat
-        for step, row in self._controls(self.memory.step, end):
-            state = list(program(step, row, *fixed, *state))
+        devices = [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices):
+            # Noise in forward depends on the lot and the step alone, so a resumed run repeats it.
+            torch.manual_seed(stream_key("noise", self.lot.name, self.memory.step)[0])
+            for step, row in self._controls(self.memory.step, end):
+                state = list(program(step, row, *fixed, *state))
         self.memory.state, self.memory.step = pytree.tree_unflatten(state, spec), end
 
     def train(

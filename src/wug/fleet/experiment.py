@@ -43,6 +43,11 @@ class RunOptions:
         if self.seeds is not None:
             require_at_least("run", "seeds", self.seeds, 1)
 
+    def refuse_ranges(self, experiment: str) -> None:
+        """Raise if ranges were asked for in an experiment that has one range only."""
+        if self.ranges:
+            raise UserError(f"{experiment} has one range; leave --ranges out.")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:

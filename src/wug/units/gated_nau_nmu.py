@@ -19,7 +19,7 @@ from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.sparsity import distance_to_discrete
 from wug.functional.weighted_sum import gated_product, weighted_sum
 
-LARGEST_RADIUS_ADD, LARGEST_RADIUS_MUL = 0.5, 0.25
+LARGEST_RADIUS = 0.5
 
 
 @register(
@@ -85,10 +85,9 @@ class GatedNAUNMU(nn.Module):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""
         bound = xavier_bound(self.in_features, self.out_features)
-        radius = min(LARGEST_RADIUS_ADD, bound)
+        radius = min(LARGEST_RADIUS, bound)
         fill_uniform(self.weight_add, -radius, radius, generator)
-        radius = min(LARGEST_RADIUS_MUL, bound)
-        fill_uniform(self.weight_mul, 0.5 - radius, 0.5 + radius, generator)
+        fill_uniform(self.weight_mul, 0.25, 0.75, generator)
         fill_uniform(self.gate, -bound, bound, generator)
 
     def paths(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:

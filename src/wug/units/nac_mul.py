@@ -16,12 +16,10 @@ from torch import Tensor, nn
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.expressions import input_symbols, numbers
-from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
+from wug.functional.initialise import fill_normal, fill_uniform
 from wug.functional.nac_weight import nac_radius, nac_weight
 from wug.functional.sparsity import distance_to_discrete
 from wug.functional.weighted_sum import weighted_sum
-
-LARGEST_RADIUS = 0.25
 
 
 @register(
@@ -106,8 +104,7 @@ class NACMul(nn.Module):
             deviation = math.sqrt(2 / (self.in_features + self.out_features))
             fill_normal(self.w_hat, 0.0, deviation, generator)
         elif self.weight == "linear":
-            radius = min(LARGEST_RADIUS, xavier_bound(self.in_features, self.out_features))
-            fill_uniform(self.w_hat, 0.5 - radius, 0.5 + radius, generator)
+            fill_uniform(self.w_hat, 0.25, 0.75, generator)
         else:
             fill_uniform(self.w_hat, -self.radius, self.radius, generator)
             fill_uniform(self.get_parameter("m_hat"), -self.radius, self.radius, generator)

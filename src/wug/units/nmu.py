@@ -15,10 +15,8 @@ from torch import Tensor, nn
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.expressions import input_symbols, numbers
-from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.initialise import fill_uniform
 from wug.functional.weighted_sum import gated_product
-
-LARGEST_RADIUS = 0.25
 
 
 @register(
@@ -89,8 +87,7 @@ class NMU(nn.Module):
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""
-        radius = min(LARGEST_RADIUS, xavier_bound(self.in_features, self.out_features))
-        fill_uniform(self.weight, 0.5 - radius, 0.5 + radius, generator)
+        fill_uniform(self.weight, 0.25, 0.75, generator)
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the gated products."""

@@ -74,8 +74,6 @@ class SNMU(nn.Module):
         mistryrobust2022, madsen2020
     """
 
-    stochastic = True
-
     def __init__(
         self,
         in_features: int,

@@ -1,0 +1,126 @@
+"""(x1 + x2 + x3 + x4) * (x1 + x2): can four inputs be selected, added and multiplied (table 1)?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from wug.core.registry import register
+from wug.core.schedules import Constant
+from wug.experiments.madsen2020.four_inputs.claims import CLAIMS
+from wug.experiments.madsen2020.four_inputs.published import (
+    MODELS,
+    OPERATION,
+    load_published,
+    published_cells,
+)
+from wug.fleet.experiment import Experiment, Layout, RunOptions, choose_rows
+from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
+from wug.models.arithmetic_stack import ArithmeticStack
+from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+
+UNITS = {"nac_mul": ("nac_add", "nac_mul"), "nalu": ("nalu", "nalu"), "nmu": ("nau", "nmu")}
+ROWS = tuple((model, OPERATION) for model in MODELS)
+DEPARTURES = (
+    "There is no penalty: the authors' script leaves its ramp at a start of 1,000,000 iterations, "
+    "which 200,000 never reach.",
+    "Training inputs come from our counter-based streams, not from NumPy's legacy generator.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """What a scale fixes."""
+
+    seeds: int
+    steps: int
+    streams: Streams
+
+
+SCALES = {
+    "smoke": Size(seeds=2, steps=2_000, streams="shared"),
+    "laptop": Size(seeds=25, steps=200_000, streams="shared"),
+    "paper": Size(seeds=100, steps=200_000, streams="independent"),
+}
+
+
+@register(
+    "experiment",
+    key="madsen2020.four_inputs",
+    name="Four-input function",
+    references=("madsen2020",),
+    source="table 1",
+    scales={name: asdict(size) for name, size in SCALES.items()},
+    rows=list(MODELS),
+    columns=[OPERATION],
+)
+def four_inputs(options: RunOptions) -> Experiment:
+    """Train three two-layer networks on a product of two sums of four inputs.
+
+    Args:
+        options: Scale, seeds, rows and streams; there is one range.
+    """
+    options.refuse_ranges("madsen2020.four_inputs")
+    size = SCALES[options.scale]
+    streams = options.streams or size.streams
+    plan = TrainingPlan(steps=size.steps)
+    task = ArithmeticDataset(operation=OPERATION, simple=True)
+    lots = tuple(
+        Lot(
+            name=model,
+            build=partial(second_draw, UNITS[model]),
+            variants=(
+                Variant(
+                    labels={"model": model, "operation": operation},
+                    task=task,
+                    learning_rate=Constant(1e-3),
+                    config={
+                        "model": model,
+                        "operation": operation,
+                        "units": list(UNITS[model]),
+                        "learning_rate": 1e-3,
+                        "plan": asdict(plan),
+                        "streams": streams,
+                        "initial_draws": 2,
+                    },
+                ),
+            ),
+            seeds=tuple(range(options.seeds or size.seeds)),
+            plan=plan,
+            streams=streams,
+        )
+        for model, operation in choose_rows(options.only, ROWS)
+    )
+    return Experiment(
+        name="madsen2020.four_inputs",
+        title="Four-input function (Madsen and Johansen, 2020, table 1)",
+        settings={
+            "steps": size.steps,
+            "streams": streams,
+            "batch_size": plan.batch_size,
+            "evaluate_every": plan.evaluate_every,
+            "dtype": "float32",
+        },
+        lots=lots,
+        layout=Layout(
+            rows=("model",),
+            column="operation",
+            row_order=tuple((model,) for model in MODELS),
+            column_order=(OPERATION,),
+        ),
+        published=[cell.to_json() for cell in published_cells()],
+        published_table=load_published(),
+        claims=CLAIMS,
+        departures=DEPARTURES,
+    )
+
+
+def second_draw(units: tuple[str, ...], generator: torch.Generator) -> nn.Module:
+    """Build a stack whose weights are drawn twice, as the authors' script does."""
+    module: Any = ArithmeticStack(4, 1, units=units, generator=generator)
+    module.reset_parameters(generator)
+    return module  # type: ignore[no-any-return]

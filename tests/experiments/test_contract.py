@@ -1,0 +1,84 @@
+"""What every experiment promises, over the whole register."""
+
+import pytest
+import torch
+
+from wug.core import index
+from wug.core.claims import Table
+from wug.core.errors import UserError
+from wug.fleet.engine import initial_module
+from wug.fleet.experiment import RunOptions, choose_rows
+from wug.fleet.verdicts import make_catalog
+from wug.records import config_hash
+
+KEYS = [entry.key for entry in index.entries("experiment")]
+SCALES = ("smoke", "laptop", "paper")
+
+every_experiment = pytest.mark.parametrize("key", KEYS)
+
+
+@every_experiment
+@pytest.mark.parametrize("scale", SCALES)
+def test_scales(key, scale):
+    experiment = index.get("experiment", key)(RunOptions(scale=scale))
+    assert experiment.name == key
+    config_hash(experiment.settings)
+    labels = [v.labels for lot in experiment.lots for v in lot.variants]
+    fields = (*experiment.layout.rows, experiment.layout.column)
+    assert all(set(fields) == set(label) for label in labels)
+    rows = {tuple(label[name] for name in experiment.layout.rows) for label in labels}
+    assert rows <= set(experiment.layout.row_order)
+    assert {label[fields[-1]] for label in labels} <= set(experiment.layout.column_order)
+    assert experiment.departures and experiment.title
+
+
+@every_experiment
+def test_scales_grow(key):
+    sizes = [
+        sum(lot.num_replicas * lot.plan.steps for lot in experiment.lots)
+        for experiment in (index.get("experiment", key)(RunOptions(scale=s)) for s in SCALES)
+    ]
+    assert sizes == sorted(sizes)
+
+
+@every_experiment
+def test_modules_fit_their_tasks(key):
+    for lot in index.get("experiment", key)(RunOptions(scale="smoke")).lots:
+        task = lot.variants[0].task
+        x, y = task.batch("train", torch.Generator().manual_seed(0), size=4)
+        assert initial_module(lot, seed=3)(x).shape == y.shape
+
+
+@every_experiment
+def test_published_numbers_stand_in_the_layout(key):
+    experiment = index.get("experiment", key)(RunOptions())
+    for cell in experiment.published:
+        assert tuple(cell[name] for name in experiment.layout.rows) in experiment.layout.row_order
+        assert cell[experiment.layout.column] in experiment.layout.column_order
+        assert cell["source"]
+
+
+@every_experiment
+def test_catalog_without_records_leaves_every_claim_open(key):
+    experiment = index.get("experiment", key)(RunOptions())
+    catalog = make_catalog(experiment, [], "wug run")
+    assert {claim["ours"]["verdict"] for claim in catalog["claims"]} <= {"undecided"}
+    assert all(c.evaluate(Table({})).verdict.value == "undecided" for c in experiment.claims)
+
+
+@every_experiment
+def test_seeds_and_rows_can_be_chosen(key):
+    row = index.entry("experiment", key).details["rows"][0]
+    experiment = index.get("experiment", key)(RunOptions(scale="smoke", seeds=7, only=(row,)))
+    (lot,) = experiment.lots
+    assert lot.seeds == tuple(range(7))
+    with pytest.raises(UserError, match="unknown row 'nothing'"):
+        index.get("experiment", key)(RunOptions(only=("nothing",)))
+
+
+def test_choosing_rows():
+    rows = [("nau", "add"), ("nau", "sub"), ("nmu", "mul")]
+    assert choose_rows((), rows) == rows
+    assert choose_rows(("nmu", "nau:sub", "nmu:mul"), rows) == [("nmu", "mul"), ("nau", "sub")]
+    with pytest.raises(UserError, match="nau is trained on add, sub"):
+        choose_rows(("nau:mul",), rows)
