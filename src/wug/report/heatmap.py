@@ -47,7 +47,7 @@ def to_svg(
     columns: tuple[str, ...],
     cells: dict[tuple[tuple[str, ...], str], tuple[RunSummary | None, float | None]],
 ) -> str:
-    """Draw all cells, grouped by the last field of the row.
+    """Draw all cells, grouped by all but the first field of the row.
 
     Args:
         title: Above the picture.
@@ -57,12 +57,13 @@ def to_svg(
     """
     parts: list[str] = []
     y = float(HEAD)
-    group = None
+    group: tuple[str, ...] | None = None
     for row in rows:
-        if row[-1] != group:
+        if row[1:] != group:
             y += GAP if group is not None else 0
-            group = row[-1]
-            parts.append(f'<text x="4" y="{y + 17}" font-style="italic">{escape(group)}</text>')
+            group = row[1:]
+            name = escape(" ".join(group))
+            parts.append(f'<text x="4" y="{y + 17}" font-style="italic">{name}</text>')
         label = escape(row[0])
         parts.append(f'<text x="{LABEL - 8}" y="{y + 17}" text-anchor="end">{label}</text>')
         for i, column in enumerate(columns):
