@@ -110,6 +110,14 @@ def test_numbers() -> None:
     assert number(float("nan"), "sparsity") == "–"
 
 
+def test_an_unfinished_run_has_no_catalog_and_still_a_table(tmp_path: Path) -> None:
+    store = RunStore.open(tmp_path / "run", "demo", {})
+    store.append("nmu", [record("nmu", "[1,2)", seed, True) for seed in range(3)])
+    table = make_table(read_run(tmp_path / "run"))
+    assert [cell.ours.successes for cell in table.shown()] == [3]
+    assert to_rich(table).row_count == 2
+
+
 def test_an_empty_run_makes_an_empty_table(tmp_path: Path) -> None:
     RunStore.open(tmp_path / "empty", "demo", {})
     table = make_table(read_run(tmp_path / "empty"))

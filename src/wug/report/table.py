@@ -111,6 +111,13 @@ def as_published(summary: RunSummary) -> dict[str, Any]:
     }
 
 
+def plain_layout(run: Run) -> dict[str, Any]:
+    """Return a layout for a run that is not finished and so has no catalog."""
+    names = [name for name in next((r.key for r in run.records()), {}) if name != "seed"]
+    *rows, column = names or ["row", "column"]
+    return {"rows": rows or [column], "column": column, "row_order": [], "column_order": []}
+
+
 def make_table(run: Run, *, against: Run | None = None, legacy: bool = False) -> ResultTable:
     """Build the table of a run.
 
@@ -120,7 +127,7 @@ def make_table(run: Run, *, against: Run | None = None, legacy: bool = False) ->
         legacy: Whether to estimate as the reference's scripts do, defects included.
     """
     catalog = run.catalog()
-    layout = catalog.get("layout", {"rows": [], "column": "", "row_order": [], "column_order": []})
+    layout = catalog.get("layout") or plain_layout(run)
     fields = (*layout["rows"], layout["column"])
     ours = summaries(run, fields, legacy)
     published = {
