@@ -30,6 +30,7 @@ lint: .venv/dev.stamp ## linters, types and import rule alone
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+docs: export NO_MKDOCS_2_WARNING = 1
 docs: .venv/dev.stamp ## the documentation, into site/
 	$(BIN)/mkdocs build --strict
 

@@ -268,13 +268,7 @@ def to_rich(table: ResultTable, measure: str = "success", width: int = 80) -> An
     from rich.table import Table
     from rich.text import Text
 
-    heading = {"success": "success in %", "solved_at": "solved at", "sparsity": "sparsity error"}
-    sheet = Table(
-        title=f"{table.title}\n{heading[measure]}: ours/{table.beside}",
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    sheet = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     sheet.add_column(table.fields[0] if table.fields else "", no_wrap=True)
     for column in table.columns:
         sheet.add_column(column.replace(",", ",\n"), justify="right", no_wrap=True)
@@ -307,6 +301,8 @@ def print_table(run: Run, table: ResultTable, measure: str, *, claims: bool = Fa
     from rich.console import Console
 
     console = Console()
+    heading = {"success": "success in %", "solved_at": "solved at", "sparsity": "sparsity error"}
+    console.print(f"[bold]{table.title}[/]\n{heading[measure]}: ours/{table.beside}")
     console.print(to_rich(table, measure, console.width))
     agree, compared = table.agreement()
     if compared:
