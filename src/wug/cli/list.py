@@ -9,6 +9,8 @@ import tyro
 from wug.core import index
 
 Kind = Literal["all", "units", "layers", "models", "tasks", "analyses", "experiments"]
+SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "and": "∧", "or": "∨", "not": "¬",
+         "lt": "<", "gt": ">", "eq": "=", "ne": "≠", "le": "≤", "ge": "≥"}  # fmt: skip
 SINGULAR = {"analyses": "analysis"}
 
 
@@ -23,6 +25,7 @@ def list_(kind: Annotated[Kind, tyro.conf.Positional] = "all", *, json: bool = F
 
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     wanted = None if kind == "all" else SINGULAR.get(kind, kind.removesuffix("s"))
     entries = index.entries(wanted)
@@ -32,12 +35,16 @@ def list_(kind: Annotated[Kind, tyro.conf.Positional] = "all", *, json: bool = F
     console = Console()
     for group in dict.fromkeys(entry.kind for entry in entries):
         sheet = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-        sheet.add_column(style="bold", no_wrap=True)
-        sheet.add_column(no_wrap=True)
-        sheet.add_column()
+        for column in range(4):
+            sheet.add_column(style="bold" if column == 0 else "", no_wrap=column < 2)
         for entry in entries:
             if entry.kind == group:
-                sheet.add_row(f"  {entry.key}", entry.name, entry.summary)
+                operations = "".join(SIGNS.get(o, o) for o in entry.details.get("operations", ()))
+                about = Text(entry.summary)
+                about.append(f" {', '.join(entry.references)}", style="dim italic")
+                if entry.plain_equation and kind != "all":
+                    about.append(f"\n{entry.plain_equation}", style="dim")
+                sheet.add_row(f"  {entry.key}", entry.name, operations, about)
         console.print(f"[bold]{group}s[/]")
         console.print(sheet)
     if not entries:

@@ -7,6 +7,7 @@ and the report. Nothing here imports torch: `wug.core.index` keeps a generated c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
@@ -30,6 +31,7 @@ class Entry:
         target: ``module:qualname``, imported on demand.
         references: Keys into ``references.bib``.
         equation: LaTeX, without dollar signs.
+        plain_equation: The same in plain text, as the docstring has it.
         failure_modes: Where it is known to fail, one sentence each.
         details: Further facts of this kind (operations, claim, scales, ...).
     """
@@ -41,12 +43,24 @@ class Entry:
     target: str
     references: tuple[str, ...]
     equation: str = ""
+    plain_equation: str = ""
     failure_modes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON data."""
         return asdict(self)
+
+
+def plain_equation(docstring: str) -> str:
+    """Return the paragraph of a docstring that states the equation, as one line.
+
+    Example:
+        >>> plain_equation("Adds. Equation (madsen2020, Eq. 9): a = W x.")
+        'a = W x.'
+    """
+    found = re.search(r"Equation \([^)]*\): (.*?)(\n\s*\n|$)", docstring, re.DOTALL)
+    return " ".join(found[1].split()) if found else ""
 
 
 _entries: dict[tuple[str, str], Entry] = {}
@@ -87,6 +101,7 @@ def register(
             target=f"{module}:{qualname}",
             references=references,
             equation=equation,
+            plain_equation=plain_equation(target.__doc__ or ""),
             failure_modes=failure_modes,
             details=details,
         )

@@ -50,6 +50,21 @@ class RunOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Size:
+    """What a scale fixes.
+
+    Args:
+        seeds: Number of seeds.
+        steps: Optimiser steps of a training.
+        streams: Whether the seeds of a row share their training inputs.
+    """
+
+    seeds: int
+    steps: int
+    streams: Streams
+
+
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """How the records of an experiment make a table.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -18,8 +18,8 @@ from wug.experiments.madsen2020.four_inputs.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, choose_rows
-from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
+from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
+from wug.fleet.plan import Lot, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
@@ -30,15 +30,6 @@ DEPARTURES = (
     "which 200,000 never reach.",
     "Training inputs come from our counter-based streams, not from NumPy's legacy generator.",
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Size:
-    """What a scale fixes."""
-
-    seeds: int
-    steps: int
-    streams: Streams
 
 
 SCALES = {

@@ -23,7 +23,7 @@ from wug.experiments.madsen2020.two_layer.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, choose_rows
+from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
@@ -91,20 +91,10 @@ NETWORKS = {
 ROWS = tuple((model, operation) for model in MODELS for operation in OPERATIONS)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Size:
-    """What a scale fixes; ``shorter`` divides the length of training and of ramps."""
-
-    seeds: int
-    steps: int
-    shorter: int
-    streams: Streams = "shared"
-
-
 SCALES = {
-    "smoke": Size(seeds=2, steps=2_000, shorter=2_500),
-    "laptop": Size(seeds=10, steps=500_000, shorter=10),
-    "paper": Size(seeds=100, steps=5_000_000, shorter=1),
+    "smoke": Size(seeds=2, steps=2_000, streams="shared"),
+    "laptop": Size(seeds=10, steps=500_000, streams="shared"),
+    "paper": Size(seeds=100, steps=5_000_000, streams="shared"),
 }
 
 
@@ -142,9 +132,7 @@ def two_layer(options: RunOptions) -> Experiment:
             "dtype": "float32",
         },
         lots=tuple(
-            make_lot(
-                model, [op for other, op in chosen if other == model], seeds, plan, size, streams
-            )
+            make_lot(model, [op for other, op in chosen if other == model], seeds, plan, streams)
             for model in dict.fromkeys(model for model, _ in chosen)
         ),
         layout=Layout(
@@ -165,13 +153,15 @@ def make_lot(
     operations: list[str],
     seeds: tuple[int, ...],
     plan: TrainingPlan,
-    size: Size,
     streams: Streams,
 ) -> Lot:
     """Stack the operations of one network."""
     network = NETWORKS[name]
-    peak, start, end = network.penalty or (0.0, 0, 1)
-    penalty = Ramp(peak, start // size.shorter, end // size.shorter) if network.penalty else None
+    penalty = None
+    if network.penalty is not None:
+        peak, start, end = network.penalty
+        shorter = SCALES["paper"].steps // plan.steps
+        penalty = Ramp(peak, start // shorter, end // shorter)
     variants = tuple(
         Variant(
             labels={"model": name, "operation": operation},

@@ -17,7 +17,7 @@ from wug.core.registry import register
 from wug.core.schedules import After, Constant, Growth, Ramp, Schedule
 from wug.experiments.mistry2022.single_module.claims import CLAIMS
 from wug.experiments.mistry2022.single_module.published import load_published, published_cells
-from wug.fleet.experiment import Experiment, Layout, RunOptions, choose_rows
+from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.fleet.plan import Lot, Restart, Streams, TrainingPlan, Variant
 from wug.tasks.extrapolation.single_module import OPERATIONS, RANGES, SingleModule, parse_range
 from wug.units.gnalu import GNALU
@@ -92,15 +92,6 @@ RECIPES = {
     ),
 }
 ROWS = tuple((unit, op) for op in OPERATIONS for unit in RECIPES if op in RECIPES[unit].operations)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Size:
-    """What a scale fixes."""
-
-    seeds: int
-    steps: int
-    streams: Streams
 
 
 SCALES = {
