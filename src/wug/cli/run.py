@@ -94,6 +94,6 @@ def run(
         if values
     )
     finished = read_run(folder)
-    store.write_catalog(make_catalog(plan, finished.records(), command))
+    store.write_catalog(make_catalog(plan, finished.records(), command, judge=scale != "smoke"))
     tables.print_table(finished, tables.make_table(finished), "success")
     return 0

@@ -90,8 +90,8 @@ def run_side_by_side(
             minutes = eager_minutes(experiment, store, workers)
         console.print(
             "[yellow]No working C++ compiler here, so training runs uncompiled and takes about "
-            f"{minutes:.0f} minutes.[/] Install g++ and start again to make it many times faster; "
-            "nothing that is finished is lost."
+            f"{max(minutes, 1):.0f} min.[/] Install g++ and start again to make it many times "
+            "faster; nothing that is finished is lost."
         )
     how = replace(
         how, compile="on" if compiled else "off", threads=max(cores // workers, 1),

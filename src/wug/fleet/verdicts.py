@@ -40,15 +40,18 @@ def as_json(judgement: Judgement) -> dict[str, Any]:
     return {"verdict": judgement.verdict.value, "evidence": list(judgement.evidence)}
 
 
-def make_catalog(experiment: Experiment, records: Iterable[Record], command: str) -> dict[str, Any]:
+def make_catalog(
+    experiment: Experiment, records: Iterable[Record], command: str, *, judge: bool = True
+) -> dict[str, Any]:
     """Judge every claim on our records and on the published numbers, and gather what pages need.
 
     Args:
         experiment: The experiment.
         records: What was trained so far.
         command: What a person typed to get here.
+        judge: Whether our records count for the claims; a smoke run trains too little for that.
     """
-    ours = measured_table(experiment, records)
+    ours = measured_table(experiment, records) if judge else Table({})
     units = {lot.name for lot in experiment.lots}
     layout = experiment.layout
     return {
