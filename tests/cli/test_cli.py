@@ -81,7 +81,7 @@ def test_custom_range(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [
-        (("run", "mistry2022.single_modul"), "did you mean mistry2022.single_module?"),
+        (("run", "mistry2022.single_modul"), "did you mean mistry2022.single_module"),
         (("run", EXPERIMENT, "--seeds", "0"), "seeds must be at least 1; got 0"),
         (("run", EXPERIMENT, "--ranges", "[2,1)"), "the lower end must be below the upper"),
         (("run", EXPERIMENT, "--ranges", "[3,4)"), "Or give both"),

@@ -31,7 +31,7 @@ def completion(shell: Annotated[Literal["bash", "zsh", "tcsh"], tyro.conf.Positi
     script = io.StringIO()
     with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
         tyro.extras.subcommand_cli_from_dict(
-            VERBS, prog="wug", args=["--tyro-print-completion", shell]
+            VERBS, prog="wug", args=["--tyro-print-completion", shell], config=MARKERS
         )
     print(script.getvalue(), end="")
 
@@ -44,6 +44,12 @@ VERBS: dict[str, Callable[..., Any]] = {
     "pack": pack,
     "completion": completion,
 }
+# Flags have no --no- twin, positional arguments are named, and None can't be typed.
+MARKERS = (
+    tyro.conf.FlagCreatePairsOff,
+    tyro.conf.PositionalMetavarFromFieldName,
+    tyro.conf.DisallowNone,
+)
 DESCRIPTION = (
     "wug: networks that learn the rule, not the list. Start with: "
     "wug run mistry2022.single_module --scale smoke"
@@ -58,7 +64,7 @@ def main(args: Sequence[str] | None = None) -> int:
             prog="wug",
             description=DESCRIPTION,
             args=args,
-            config=(tyro.conf.FlagCreatePairsOff,),
+            config=MARKERS,
         )
     except (UserError, RunFolderError) as error:
         print(f"wug: {error}", file=sys.stderr)
