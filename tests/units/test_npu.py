@@ -132,3 +132,16 @@ def test_bad_arguments():
 def test_learns(operation, learns):
     # Not from every start: some get stuck, as published.
     learns(NPU(2, 1, generator=torch.Generator().manual_seed(21)), operation)
+
+
+def naive_reference(functions, x, params):
+    """heim2020's NaiveNPU: the same without a gate."""
+    gated = {**params, "gate": [1.0] * len(x)}
+    return reference(functions, x, gated)
+
+
+def test_without_a_gate(size, randomise, matches, spells):
+    unit = randomise(NPU(*size, relevance_gate=False))
+    assert set(dict(unit.named_parameters())) == {"weight", "weight_imaginary"}
+    matches(unit, naive_reference)
+    spells(unit)

@@ -115,3 +115,16 @@ def test_bad_arguments():
 def test_learns(operation, learns):
     # Not from every start: some get stuck, as published.
     learns(RealNPU(2, 1, generator=torch.Generator().manual_seed(21)), operation)
+
+
+def naive_reference(functions, x, params):
+    """heim2020's RealNaiveNPU: the same without a gate."""
+    gated = {**params, "gate": [1.0] * len(x)}
+    return reference(functions, x, gated)
+
+
+def test_without_a_gate(size, randomise, matches, spells):
+    unit = randomise(RealNPU(*size, relevance_gate=False))
+    assert set(dict(unit.named_parameters())) == {"weight"}
+    matches(unit, naive_reference)
+    spells(unit)

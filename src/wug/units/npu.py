@@ -54,6 +54,8 @@ class NPU(nn.Module):
             gate at 1, as the NPU paper's runs. Imaginary weights start at 0 in both.
         gate_gradient: What flows through the clipping of the gate: ``"clamp"`` (nothing outside
             [0, 1]; benchmark and NPU paper) or ``"straight_through"`` (NeuralArithmetic.jl).
+        relevance_gate: Whether inputs are gated; without, it is the NaiveNPU of the paper's
+            ablation.
         epsilon: Added to magnitudes; float32's machine epsilon in all public code.
         generator: Source of the initial weights.
         device: As for any torch layer.
@@ -85,6 +87,7 @@ class NPU(nn.Module):
         *,
         recipe: Literal["benchmark", "paper"] = "benchmark",
         gate_gradient: Literal["clamp", "straight_through"] = "clamp",
+        relevance_gate: bool = True,
         epsilon: float = EPSILON,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -101,7 +104,7 @@ class NPU(nn.Module):
         empty = torch.empty(out_features, in_features, device=device, dtype=dtype)
         self.weight = nn.Parameter(empty)
         self.weight_imaginary = nn.Parameter(empty.clone())
-        self.gate = nn.Parameter(empty.new_empty(in_features))
+        self.gate = nn.Parameter(empty.new_empty(in_features)) if relevance_gate else None
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -112,12 +115,18 @@ class NPU(nn.Module):
             bound = xavier_bound(self.in_features, self.out_features)
             fill_uniform(self.weight, -bound, bound, generator)
         nn.init.zeros_(self.weight_imaginary)
-        nn.init.constant_(self.gate, 1.0 if self.recipe == "paper" else 0.5)
+        if self.gate is not None:
+            nn.init.constant_(self.gate, 1.0 if self.recipe == "paper" else 0.5)
+
+    def relevance(self) -> Tensor:
+        """Return the clipped gate, or ones where there is none."""
+        if self.gate is None:
+            return self.weight.new_ones(self.in_features)
+        return clip_gate(self.gate, straight_through=self.gate_gradient == "straight_through")
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the real parts of the products of powers."""
-        gate = clip_gate(self.gate, straight_through=self.gate_gradient == "straight_through")
-        log_size, angle = gated_polar(x, gate, self.epsilon)
+        log_size, angle = gated_polar(x, self.relevance(), self.epsilon)
         real, imaginary = self.weight, self.weight_imaginary
         size = weighted_sum(log_size, real) - weighted_sum(angle, imaginary)
         turn = weighted_sum(log_size, imaginary) + weighted_sum(angle, real)
@@ -136,7 +145,7 @@ class NPU(nn.Module):
         import sympy
 
         x = input_symbols(names, self.in_features)
-        gate = numbers(self.gate.clamp(0, 1))
+        gate = numbers(self.relevance())
         logs = [
             sympy.log(g * (sympy.Abs(x_i) + self.epsilon) + 1 - g)
             for g, x_i in zip(gate, x, strict=True)
@@ -153,6 +162,6 @@ class NPU(nn.Module):
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:
         """Return what happened inside: gate, logarithms of magnitudes, angles."""
-        gate = self.gate.clamp(0, 1)
+        gate = self.relevance()
         log_size, angle = gated_polar(x, gate, self.epsilon)
         return {"gate": gate, "log_size": log_size, "angle": angle, "output": self(x)}

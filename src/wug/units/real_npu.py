@@ -52,6 +52,8 @@ class RealNPU(nn.Module):
             The gate starts at 0.5 in both.
         gate_gradient: What flows through the clipping of the gate: ``"clamp"`` (nothing outside
             [0, 1]; benchmark and NPU paper) or ``"straight_through"`` (NeuralArithmetic.jl).
+        relevance_gate: Whether inputs are gated; without, it is the NaiveRealNPU of the paper's
+            ablation.
         epsilon: Added to magnitudes; float32's machine epsilon in all public code.
         generator: Source of the initial weights.
         device: As for any torch layer.
@@ -79,6 +81,7 @@ class RealNPU(nn.Module):
         *,
         recipe: Literal["benchmark", "paper"] = "benchmark",
         gate_gradient: Literal["clamp", "straight_through"] = "clamp",
+        relevance_gate: bool = True,
         epsilon: float = EPSILON,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -95,7 +98,7 @@ class RealNPU(nn.Module):
         self.weight = nn.Parameter(
             torch.empty(out_features, in_features, device=device, dtype=dtype)
         )
-        self.gate = nn.Parameter(self.weight.new_empty(in_features))
+        self.gate = nn.Parameter(self.weight.new_empty(in_features)) if relevance_gate else None
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -105,12 +108,18 @@ class RealNPU(nn.Module):
         else:
             bound = xavier_bound(self.in_features, self.out_features)
             fill_uniform(self.weight, -bound, bound, generator)
-        nn.init.constant_(self.gate, 0.5)
+        if self.gate is not None:
+            nn.init.constant_(self.gate, 0.5)
+
+    def relevance(self) -> Tensor:
+        """Return the clipped gate, or ones where there is none."""
+        if self.gate is None:
+            return self.weight.new_ones(self.in_features)
+        return clip_gate(self.gate, straight_through=self.gate_gradient == "straight_through")
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the signed products of powers."""
-        gate = clip_gate(self.gate, straight_through=self.gate_gradient == "straight_through")
-        log_size, angle = gated_polar(x, gate, self.epsilon)
+        log_size, angle = gated_polar(x, self.relevance(), self.epsilon)
         return torch.exp(weighted_sum(log_size, self.weight)) * torch.cos(
             weighted_sum(angle, self.weight)
         )
@@ -128,7 +137,7 @@ class RealNPU(nn.Module):
         import sympy
 
         x = input_symbols(names, self.in_features)
-        gate = numbers(self.gate.clamp(0, 1))
+        gate = numbers(self.relevance())
         outputs = []
         for row in numbers(self.weight):
             size = sympy.prod(
@@ -144,6 +153,6 @@ class RealNPU(nn.Module):
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:
         """Return what happened inside: gate, logarithms of magnitudes, angles."""
-        gate = self.gate.clamp(0, 1)
+        gate = self.relevance()
         log_size, angle = gated_polar(x, gate, self.epsilon)
         return {"gate": gate, "log_size": log_size, "angle": angle, "output": self(x)}
