@@ -114,3 +114,22 @@ def test_separate_weights(size, randomise, matches, spells):
     assert len(unit.weights(dict(unit.named_parameters()))) == 2
     matches(unit, separate_reference)
     spells(unit)
+
+
+def test_imaginary_activations_are_complex_powers(size, randomise, spells):
+    """trask2018, appendix F: the real part of the product of (x + epsilon)^W."""
+    unit = randomise(NALU(*size, imaginary=True, epsilon=1e-3))
+    x = torch.tensor([[-1.4, 0.6, 2.2, -0.2, -0.9]], dtype=torch.float64)[:, : size[0]]
+    (weight,) = unit.weights(dict(unit.named_parameters())).values()
+    power = weight.to(torch.complex128)
+    product = ((x + 1e-3).to(torch.complex128).unsqueeze(-2) ** power).prod(-1).real
+    assert_close(unit.trace(x)["multiplied"], product)
+    spells(unit)
+
+
+def test_imaginary_activations_multiply_negative_numbers():
+    unit = NALU(2, 1, imaginary=True, epsilon=0.0, dtype=torch.float64)
+    large = torch.full((1, 2), 40.0, dtype=torch.float64)
+    unit.load_state_dict({"w_hat": large, "m_hat": large, "gate": torch.zeros_like(large)})
+    x = torch.tensor([[-2.0, 3.0], [-2.0, -3.0]], dtype=torch.float64)
+    assert_close(unit.trace(x)["multiplied"], torch.tensor([[-6.0], [6.0]], dtype=torch.float64))

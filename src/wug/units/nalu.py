@@ -6,6 +6,7 @@ one weight matrix.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -52,6 +53,8 @@ class NALU(nn.Module):
         epsilon: Added to magnitudes before the logarithm.
         gate_bias: Whether the gate has a bias (initially 0).
         separate: Whether the multiplicative path has weights of its own (madsen2020, section C.5).
+        imaginary: Whether logarithms are complex, so that signs survive (trask2018, appendix F):
+            m = Re exp(W log(x + epsilon)). Only the real part is passed on.
         radius: W_hat and M_hat start uniform in [-radius, radius]; by default as `NACAdd`.
         generator: Source of the initial weights.
         device: As for any torch layer.
@@ -88,6 +91,7 @@ class NALU(nn.Module):
         epsilon: float = 1e-7,
         gate_bias: bool = False,
         separate: bool = False,
+        imaginary: bool = False,
         radius: float | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -98,6 +102,7 @@ class NALU(nn.Module):
         require_at_least("NALU", "out_features", out_features, 1)
         require_at_least("NALU", "epsilon", epsilon, 0)
         self.in_features, self.out_features, self.epsilon = in_features, out_features, epsilon
+        self.imaginary = imaginary
         self.radius = nac_radius(in_features, out_features) if radius is None else radius
         empty = torch.empty(out_features, in_features, device=device, dtype=dtype)
         self.w_hat = nn.Parameter(empty)
@@ -126,8 +131,12 @@ class NALU(nn.Module):
         gate = weighted_sum(x, self.gate)
         if self.bias is not None:
             gate = gate + self.bias
-        logs = torch.log(x.abs() + self.epsilon)
-        multiplied = torch.exp(weighted_sum(logs, rest[0] if rest else weight))
+        exponents = rest[0] if rest else weight
+        size = (x + self.epsilon).abs() if self.imaginary else x.abs() + self.epsilon
+        multiplied = torch.exp(weighted_sum(torch.log(size), exponents))
+        if self.imaginary:
+            angle = (x + self.epsilon < 0) * math.pi
+            multiplied = multiplied * torch.cos(weighted_sum(angle.to(x.dtype), exponents))
         return torch.sigmoid(gate), weighted_sum(x, weight), multiplied
 
     def forward(self, x: Tensor) -> Tensor:
@@ -154,9 +163,14 @@ class NALU(nn.Module):
         for w, v, g, b in rows:
             gate = 1 / (1 + sympy.exp(-sum(g_i * x_i for g_i, x_i in zip(g, x, strict=True)) - b))
             added = sum(w_i * x_i for w_i, x_i in zip(w, x, strict=True))
-            multiplied = sympy.prod(
-                (sympy.Abs(x_i) + self.epsilon) ** v_i for v_i, x_i in zip(v, x, strict=True)
-            )
+            if self.imaginary:
+                powers = list(zip(v, [x_i + self.epsilon for x_i in x], strict=True))
+                angle = sum(v_i * sympy.pi * sympy.Heaviside(-z, 0) for v_i, z in powers)
+                multiplied = sympy.prod(sympy.Abs(z) ** v_i for v_i, z in powers) * sympy.cos(angle)
+            else:
+                multiplied = sympy.prod(
+                    (sympy.Abs(x_i) + self.epsilon) ** v_i for v_i, x_i in zip(v, x, strict=True)
+                )
             outputs.append(gate * added + (1 - gate) * multiplied)
         return outputs
 
