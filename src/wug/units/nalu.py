@@ -135,8 +135,8 @@ class NALU(nn.Module):
         size = (x + self.epsilon).abs() if self.imaginary else x.abs() + self.epsilon
         multiplied = torch.exp(weighted_sum(torch.log(size), exponents))
         if self.imaginary:
-            angle = (x + self.epsilon < 0) * math.pi
-            multiplied = multiplied * torch.cos(weighted_sum(angle.to(x.dtype), exponents))
+            angle = (x + self.epsilon < 0).to(x.dtype) * math.pi
+            multiplied = multiplied * torch.cos(weighted_sum(angle, exponents))
         return torch.sigmoid(gate), weighted_sum(x, weight), multiplied
 
     def forward(self, x: Tensor) -> Tensor:
