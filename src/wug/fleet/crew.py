@@ -41,13 +41,15 @@ def num_cores() -> int:
     return os.cpu_count() or 1
 
 
-def eager_minutes(experiment: Experiment, store: RunStore, workers: int) -> float:
+def eager_minutes(
+    experiment: Experiment, store: RunStore, workers: int, device: torch.device
+) -> float:
     """Measure a few uncompiled steps of each lot and say how long all of them will take."""
     seconds = 0.0
     done = store.finished()
     for lot in experiment.lots:
         for block in missing(lot, done):
-            fleet = Fleet(block, device=torch.device("cpu"), compiled=False)
+            fleet = Fleet(block, device=device, compiled=False)
             fleet.advance(1)
             began = time.monotonic()
             fleet.advance(1 + PROBE_STEPS)
@@ -87,7 +89,7 @@ def run_side_by_side(
         compiled = (long or how.compile == "on") and wants_compile(how.compile, device)
     if how.compile == "auto" and long and not compiled:
         with console.status("no compiler; measuring how long it will take without"):
-            minutes = eager_minutes(experiment, store, workers)
+            minutes = eager_minutes(experiment, store, workers, device)
         console.print(
             "[yellow]No working C++ compiler here, so training runs uncompiled and takes about "
             f"{max(minutes, 1):.0f} min.[/] Install g++ and start again to make it many times "
