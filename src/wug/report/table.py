@@ -86,6 +86,11 @@ class ResultTable:
         rows = set(self.rows)
         return (cell for cell in self.cells.values() if cell.row in rows)
 
+    @property
+    def has_comparison(self) -> bool:
+        """Whether there are numbers to compare ours with."""
+        return any(cell.published is not None for cell in self.cells.values())
+
     def agreement(self) -> tuple[int, int]:
         """Return how many comparable cells agree, and how many are comparable."""
         verdicts = [v for v in (cell.agrees() for cell in self.cells.values()) if v is not None]
@@ -274,6 +279,8 @@ def to_rich(table: ResultTable, measure: str = "success", width: int = 80) -> An
         sheet.add_column(column.replace(",", ",\n"), justify="right", no_wrap=True)
     widest = len("100/100" if measure == "success" else "1.0e-10/1.0e-10")
     between = "/" if 9 + (widest + 1) * len(table.columns) <= width + 1 else "\n"
+    if not table.has_comparison:
+        between = ""
     last: tuple[str, ...] = ()
     for row in table.rows:
         if row[1:] != last:
@@ -292,7 +299,8 @@ def cell_text(cell: TableCell | None, measure: str, between: str) -> Any:
     if cell is not None:
         apart = measure == "success" and cell.agrees() is False
         text.append(ours_text(cell, measure), style="bold red" if apart else "bold")
-        text.append(f"{between}{theirs_text(cell, measure)}", style="dim")
+        if between:
+            text.append(f"{between}{theirs_text(cell, measure)}", style="dim")
     return text
 
 
@@ -302,7 +310,8 @@ def print_table(run: Run, table: ResultTable, measure: str, *, claims: bool = Fa
 
     console = Console()
     heading = {"success": "success in %", "solved_at": "solved at", "sparsity": "sparsity error"}
-    console.print(f"[bold]{table.title}[/]\n{heading[measure]}: ours/{table.beside}")
+    beside = f": ours/{table.beside}" if table.has_comparison else ""
+    console.print(f"[bold]{table.title}[/]\n{heading[measure]}{beside}")
     console.print(to_rich(table, measure, console.width))
     agree, compared = table.agreement()
     if compared:
@@ -332,7 +341,7 @@ def claim_text(claim: Mapping[str, Any]) -> str:
     lines = [f"[{colours[ours['verdict']]}]{ours['verdict']:>9}[/]  {claim['statement']}"]
     if ours["verdict"] != "held":
         lines.append(f"[dim]           ours: {'; '.join(ours['evidence'][:4])}[/]")
-    if theirs["verdict"] != "held":
+    if theirs["verdict"] == "broken":
         evidence = "; ".join(theirs["evidence"][:4])
-        lines.append(f"[dim]           {theirs['verdict']} in the paper's own table: {evidence}[/]")
+        lines.append(f"[dim]           broken in the paper's own table: {evidence}[/]")
     return "\n".join(lines)
