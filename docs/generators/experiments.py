@@ -79,11 +79,17 @@ def success_section(result: Result) -> Iterator[str]:
     agree, compared = result.table.agreement()
     equal = sum(cell.agrees() is not None and equal_rates(cell) for cell in cells(result))
     yield "## Success"
-    yield (
-        f"Per cent of the seeds that are solved, ours / published. **{agree} of {compared}** rates "
-        "agree: one lies in the other's 95 % Wilson interval. "
-        f"{equal} are equal. Bold: not in agreement."
-    )
+    if compared:
+        yield (
+            f"Per cent of the seeds that are solved, ours / published. **{agree} of {compared}** "
+            "rates agree: one lies in the other's 95 % Wilson interval. "
+            f"{equal} are equal. Bold: not in agreement."
+        )
+    else:
+        yield (
+            "Per cent of the seeds that are solved. The paper shows figures and prints no numbers, "
+            "so there are none beside ours."
+        )
     yield f"![success rates]({result.run.experiment}.svg)"
     yield from tables_by_operation(result.table, "success", "../")
 
@@ -112,7 +118,9 @@ def equal_rates(cell: TableCell) -> bool:
 
 
 def disagreement_section(result: Result) -> Iterator[str]:
-    """List the cells whose success rates disagree."""
+    """List the cells whose success rates disagree, if there is anything to compare with."""
+    if not result.table.has_comparison:
+        return
     yield "## Cells that disagree"
     apart = [cell for cell in cells(result) if cell.agrees() is False]
     yield rates(apart, "published") if apart else "None."

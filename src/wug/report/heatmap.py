@@ -76,6 +76,8 @@ def to_svg(
         f'text-anchor="middle" font-size="11">{escape(column)}</text>'
         for i, column in enumerate(columns)
     )
+    compared = any(theirs is not None for _, theirs in cells.values())
+    below = "success in %" + (", published rate beside it" if compared else "")
     width, height = LABEL + len(columns) * CELL_WIDTH + 8, y + 10
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" '
@@ -83,6 +85,6 @@ def to_svg(
         f'font-size="12" role="img" aria-label="{escape(title)}">'
         f'<rect width="100%" height="100%" fill="#ffffff"/>'
         f'<text x="4" y="20" font-size="15" font-weight="600">{escape(title)}</text>'
-        f'<text x="4" y="38" fill="#555555">success in %, published rate beside it</text>'
+        f'<text x="4" y="38" fill="#555555">{below}</text>'
         f"{heads}{''.join(parts)}</svg>\n"
     )
