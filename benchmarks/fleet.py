@@ -20,8 +20,9 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from wug.experiments.mistry2022.single_module.experiment import RECIPES, make_lot, second_draw
+from wug.experiments.mistry2022.single_module.experiment import RECIPES, make_lot
 from wug.fleet.engine import Fleet
+from wug.fleet.experiment import drawn_twice
 from wug.fleet.plan import TrainingPlan
 from wug.fleet.programs import make_program
 from wug.tasks.extrapolation.single_module import RANGES
@@ -34,7 +35,7 @@ BAR = 250
 def plain_step(unit: str, operation: str) -> Callable[[], None]:
     """Return one step of an ordinary training loop on the range [1,2)."""
     recipe = RECIPES[unit]
-    module = second_draw(recipe.unit, torch.Generator().manual_seed(0))
+    module = drawn_twice(recipe.unit, 2, 1)(torch.Generator().manual_seed(0))
     params = dict(module.named_parameters())
     optimiser = torch.optim.Adam(module.parameters(), lr=recipe.learning_rate)
     penalty = (recipe.penalties or {}).get(operation)

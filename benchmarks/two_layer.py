@@ -29,7 +29,7 @@ def plain_step() -> Callable[[], None]:
     """Return one step of an ordinary training loop."""
     task = ArithmeticDataset(operation="mul")
     values = task.target_values(0)
-    module = NETWORKS["nmu"].build(task.in_features, torch.Generator().manual_seed(0))
+    module = NETWORKS["nmu"].builder(task.in_features)(torch.Generator().manual_seed(0))
     params = dict(module.named_parameters())
     optimiser = torch.optim.Adam(module.parameters(), lr=1e-3)
 

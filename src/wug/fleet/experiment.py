@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
+from torch import nn
 
 import wug
 from wug.core.claims import Claim, Table
 from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.fleet.engine import Result
-from wug.fleet.plan import Lot, Streams
+from wug.fleet.plan import Build, Lot, Streams
 from wug.records import Json, Record, identity
 
 Scale = Literal["smoke", "laptop", "paper"]
@@ -146,6 +147,23 @@ def choose_rows(only: Sequence[str], rows: Sequence[tuple[str, str]]) -> list[tu
             raise UserError(f"row {wanted!r}: {name} is trained on {known}; choose one of these.")
         chosen += [row for row in mine if operation in ("", row[1])]
     return list(dict.fromkeys(chosen)) if only else list(rows)
+
+
+def drawn_twice(make: Callable[..., nn.Module], *sizes: int, **options: Any) -> Build:
+    """Return a builder whose modules draw their weights twice, as the reference's scripts do.
+
+    Args:
+        make: A module's class.
+        *sizes: Its sizes.
+        **options: Its further arguments.
+    """
+
+    def build(generator: torch.Generator) -> nn.Module:
+        module: Any = make(*sizes, generator=generator, **options)
+        module.reset_parameters(generator)
+        return cast(nn.Module, module)
+
+    return build
 
 
 def versions() -> dict[str, str]:

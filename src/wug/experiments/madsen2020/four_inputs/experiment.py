@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
-from typing import Any
-
-import torch
-from torch import nn
 
 from wug.core.registry import register
 from wug.core.schedules import Constant
@@ -18,7 +13,7 @@ from wug.experiments.madsen2020.four_inputs.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
+from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
 from wug.fleet.plan import Lot, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
@@ -63,7 +58,7 @@ def four_inputs(options: RunOptions) -> Experiment:
     lots = tuple(
         Lot(
             name=model,
-            build=partial(second_draw, UNITS[model]),
+            build=drawn_twice(ArithmeticStack, 4, 1, units=UNITS[model]),
             variants=(
                 Variant(
                     labels={"model": model, "operation": operation},
@@ -108,10 +103,3 @@ def four_inputs(options: RunOptions) -> Experiment:
         claims=CLAIMS,
         departures=DEPARTURES,
     )
-
-
-def second_draw(units: tuple[str, ...], generator: torch.Generator) -> nn.Module:
-    """Build a stack whose weights are drawn twice, as the authors' script does."""
-    module: Any = ArithmeticStack(4, 1, units=units, generator=generator)
-    module.reset_parameters(generator)
-    return module  # type: ignore[no-any-return]

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
-
-import torch
-from torch import nn
 
 from wug.core.registry import register
 from wug.core.schedules import Constant, Ramp
@@ -23,8 +19,8 @@ from wug.experiments.madsen2020.two_layer.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
+from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
+from wug.fleet.plan import Build, Lot, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.units.mlp import MLP
@@ -56,20 +52,14 @@ class Model:
     activation: str = ""
     penalty: tuple[float, int, int] | None = None
 
-    def build(self, in_features: int, generator: torch.Generator) -> nn.Module:
-        """Make the network; weights are drawn twice, as the authors' scripts do."""
+    def builder(self, in_features: int) -> Build:
+        """Return what makes the network with initial weights from a generator."""
         if self.units:
-            module: Any = ArithmeticStack(
-                in_features, 1, units=self.units, options=self.options,
-                hidden_features=HIDDEN, generator=generator,
+            return drawn_twice(
+                ArithmeticStack, in_features, 1,
+                units=self.units, options=self.options, hidden_features=HIDDEN,
             )  # fmt: skip
-        else:
-            module = MLP(
-                in_features, 1, hidden_features=HIDDEN, activation=self.activation,
-                generator=generator,
-            )  # fmt: skip
-        module.reset_parameters(generator)
-        return module  # type: ignore[no-any-return]
+        return drawn_twice(MLP, in_features, 1, hidden_features=HIDDEN, activation=self.activation)
 
 
 LATE = (10.0, 1_000_000, 2_000_000)
@@ -184,7 +174,7 @@ def make_lot(
     )
     return Lot(
         name=name,
-        build=partial(network.build, ArithmeticDataset().in_features),
+        build=network.builder(ArithmeticDataset().in_features),
         variants=variants,
         seeds=seeds,
         plan=plan,

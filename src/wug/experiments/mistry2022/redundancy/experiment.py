@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any
 
-import torch
 from torch import nn
 
 from wug.core.registry import register
 from wug.core.schedules import After, Constant, Ramp, Schedule
 from wug.experiments.mistry2022.redundancy.claims import CLAIMS
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
+from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
 from wug.fleet.plan import Lot, Restart, TrainingPlan, Variant
 from wug.tasks.extrapolation.single_module import RANGES, SingleModule, parse_range
 from wug.units.inalu import INALU
@@ -104,7 +102,7 @@ def redundancy(options: RunOptions) -> Experiment:
         lots.append(
             Lot(
                 name=f"{unit}.{operation}",
-                build=partial(second_draw, row),
+                build=drawn_twice(row.unit, row.num_inputs, 1),
                 variants=tuple(variants),
                 seeds=tuple(range(options.seeds or size.seeds)),
                 plan=plan,
@@ -125,10 +123,3 @@ def redundancy(options: RunOptions) -> Experiment:
         claims=CLAIMS,
         departures=DEPARTURES,
     )
-
-
-def second_draw(row: Row, generator: torch.Generator) -> nn.Module:
-    """Build a unit whose weights are drawn twice, as the benchmark's script does."""
-    module: Any = row.unit(row.num_inputs, 1, generator=generator)
-    module.reset_parameters(generator)
-    return module  # type: ignore[no-any-return]

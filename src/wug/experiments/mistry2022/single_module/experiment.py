@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import torch
 from torch import nn
 
 from wug.core.registry import register
 from wug.core.schedules import After, Constant, Growth, Ramp, Schedule
 from wug.experiments.mistry2022.single_module.claims import CLAIMS
 from wug.experiments.mistry2022.single_module.published import load_published, published_cells
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
+from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
 from wug.fleet.plan import Lot, Restart, Streams, TrainingPlan, Variant
 from wug.tasks.extrapolation.single_module import OPERATIONS, RANGES, SingleModule, parse_range
 from wug.units.gnalu import GNALU
@@ -191,16 +190,9 @@ def make_lot(
             )
     return Lot(
         name=unit,
-        build=lambda generator: second_draw(recipe.unit, generator),
+        build=drawn_twice(recipe.unit, 2, 1),
         variants=tuple(variants),
         seeds=seeds,
         plan=plan,
         streams=streams,
     )
-
-
-def second_draw(unit: Callable[..., nn.Module], generator: torch.Generator) -> nn.Module:
-    """Build a unit whose weights are drawn twice, as the benchmark's script does."""
-    module = unit(2, 1, generator=generator)
-    module.reset_parameters(generator)  # type: ignore[operator]
-    return module

@@ -1,4 +1,4 @@
-"""What every model promises, over the whole register: a new file is tested by being there."""
+"""What every layer and model promises: a new file is tested by being there."""
 
 import inspect
 import re
@@ -11,25 +11,25 @@ from torch import nn
 
 from wug.core.index import build, get
 
-ENTRIES = [entry for entry in build() if entry.kind == "model"]
+ENTRIES = [entry for entry in build() if entry.kind in ("layer", "model")]
 SECTIONS = ("Notation:", "Departures:", "Args:", "Shape:", "Example:", "References:")
 
-every_model = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.key)
+every_network = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.key)
 
 
 def make(entry, seed=0):
-    return get("model", entry.key)(2, 3, generator=torch.Generator().manual_seed(seed))
+    return get(entry.kind, entry.key)(2, 3, generator=torch.Generator().manual_seed(seed))
 
 
-@every_model
+@every_network
 def test_stands_in_the_file_of_its_key_and_has_a_test(entry):
-    assert entry.target.startswith(f"wug.models.{entry.key}:")
-    assert (Path(__file__).parent / f"test_{entry.key}.py").is_file()
+    assert entry.target.startswith(f"wug.{entry.kind}s.{entry.key}:")
+    assert (Path(__file__).parent / f"{entry.kind}s" / f"test_{entry.key}.py").is_file()
 
 
-@every_model
+@every_network
 def test_docstring_and_references(entry):
-    text = inspect.getdoc(get("model", entry.key))
+    text = inspect.getdoc(get(entry.kind, entry.key))
     lines = [line.strip() for line in text.splitlines()]
     assert all(section in lines for section in SECTIONS)
     assert re.search(r"^Equation \([a-z]+\d{4}, ", text, re.MULTILINE) and ">>> " in text
@@ -39,7 +39,7 @@ def test_docstring_and_references(entry):
     assert entry.equation
 
 
-@every_model
+@every_network
 def test_is_a_module_whose_weights_come_from_the_generator(entry):
     first, again, other = make(entry), make(entry), make(entry, seed=1)
     assert isinstance(first, nn.Module)
@@ -48,7 +48,7 @@ def test_is_a_module_whose_weights_come_from_the_generator(entry):
     assert not torch.equal(next(first.parameters()), next(other.parameters()))
 
 
-@every_model
+@every_network
 def test_state_dict_round_trip(entry):
     first, other = make(entry), make(entry, seed=1)
     other.load_state_dict(first.state_dict())
