@@ -1,5 +1,5 @@
 from itertools import product
-from math import nan
+from math import inf, nan
 
 import pytest
 from hypothesis import given
@@ -16,11 +16,14 @@ from wug.core.claims import (
     better,
     count_at_least,
     count_is,
+    error_above,
+    error_below,
     full_success,
     hardly_any_succeed,
     larger_lead,
     leads_by,
     less_sparse,
+    lower_error,
     most_succeed,
     negate,
     no_success,
@@ -317,3 +320,30 @@ def test_table_names_and_pools():
 def test_impossible_cell_is_refused(successes, trials):
     with pytest.raises(ValueError, match=f"got {successes} of {trials}"):
         Cell(successes, trials)
+
+
+def erring(error: float, interval: tuple[float, float] | None = None, exact: bool = False) -> Entry:
+    cell = Cell(None, 10, error=error, error_interval=interval, iid_error=1.0)
+    return Entry("erring", cell, exact)
+
+
+def test_errors():
+    small, large = erring(2.0, (1.0, 3.0)), erring(8.0, (6.0, 9.0))
+    assert lower_error(small, large).verdict is HELD
+    assert lower_error(large, small).verdict is BROKEN
+    assert lower_error(small, large, factor=0.25).verdict is UNDECIDED
+    assert lower_error(small, erring(inf, (inf, inf))).verdict is HELD
+    assert error_below(small, 4.0).verdict is error_above(large, 4.0).verdict is HELD
+    assert error_below(large, 4.0).verdict is error_above(small, 4.0).verdict is BROKEN
+    assert error_below(erring(2.0), 4.0).verdict is UNDECIDED
+    assert error_below(erring(2.0, exact=True), 4.0).evidence == ("erring: error 2",)
+    assert error_below(erring(9.0, exact=True), 4.0, iid=True).verdict is HELD
+    assert error_below(MISSING, 4.0).verdict is UNDECIDED
+
+
+def test_a_cell_that_counts_no_successes_decides_nothing_about_them():
+    uncounted = erring(1.0, exact=True)
+    assert full_success(uncounted).verdict is no_success(uncounted).verdict is UNDECIDED
+    assert str(uncounted) == "erring: successes not counted"
+    table = Table({("a",): Cell(None, 5), ("b",): Cell(1, 5)})
+    assert table.pooled("both", [("a",), ("b",)]).cell is None

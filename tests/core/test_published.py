@@ -69,3 +69,10 @@ def test_row_without_success_is_refused(package):
     name = package("printed_without_success", HEADER, "nau,all,,,,,,,,,,Table 1")
     with pytest.raises(ValueError, match="must have a success rate"):
         read_published(name, ("unit", "range"), trials=4)
+
+
+def test_errors_need_neither_arms_nor_a_success_rate(package):
+    name = package("printed_errors", "unit,error,iid_error,source", "relu,83.63,,Table 5")
+    (row,) = read_published(name, ("unit",), trials=100)
+    assert row.cell == Cell(None, 100, error=83.63)
+    assert row.to_json()["error"] == {"value": 83.63, "plus": None, "minus": None}

@@ -1,10 +1,13 @@
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.func import functional_call
 
+from wug.core.errors import UserError
 from wug.core.schedules import Constant
 from wug.experiments.mistry2022.single_module.experiment import make_lot
 from wug.fleet.engine import LARGEST_KEPT, Fleet, Result, initial_module
@@ -108,3 +111,47 @@ def test_restarts_need_a_module_that_can_be_reset() -> None:
     lot = small_lot(build=lambda generator: nn.Sequential(nn.Linear(2, 1)), plan=plan)
     with pytest.raises(TypeError, match="Sequential: restarts need a reset_parameters method"):
         initial_module(lot, 0, 1)
+
+
+def test_observations_are_of_the_selected_weights() -> None:
+    def observe(module: nn.Module, params: dict[str, Tensor], x: Tensor) -> dict[str, Tensor]:
+        return {
+            "largest": params["weight"].max(),
+            "mean": functional_call(module, params, x).mean(),
+        }
+
+    lot = small_lot("nau", observe=observe)
+    for result in new_fleet(lot).train():
+        weight = torch.tensor(result.outcome["weights"]["weight"])
+        assert result.outcome["largest"] == weight.max().item()
+        task = next(v.task for v in lot.variants if v.labels == result.labels)
+        mean = (task.evaluation_inputs("validation") @ weight.T).mean().item()
+        assert result.outcome["mean"] == pytest.approx(mean, rel=1e-4)
+
+
+class TwoPenalties(NAU):
+    """A NAU with a pull to 1 and a pull to 0."""
+
+    def penalties(self, params: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        weight = params["weight"]
+        return {"to_one": (weight - 1).square().sum(), "to_zero": weight.square().sum()}
+
+
+@pytest.mark.parametrize(("strong", "goal"), [("to_one", 1.0), ("to_zero", 0.0)])
+def test_penalties_have_schedules_of_their_own(strong: str, goal: float) -> None:
+    lot = small_lot("nau", build=lambda generator: TwoPenalties(2, 1, generator=generator))
+    penalty = {name: Constant(1e6 * (name == strong)) for name in ("to_one", "to_zero")}
+    variants = [replace(v, penalty=penalty, learning_rate=Constant(0.05)) for v in lot.variants]
+    fleet = new_fleet(replace(lot, variants=tuple(variants)))
+    fleet.train()
+    assert (fleet.memory.state["params"]["weight"] - goal).abs().max() < 0.2
+
+
+def test_penalties_must_agree_within_a_lot_and_exist() -> None:
+    lot = small_lot("nau")
+    first, *rest = lot.variants
+    named = replace(first, penalty={"to_one": Constant(1.0)})
+    with pytest.raises(UserError, match="name different penalties"):
+        replace(lot, variants=(named, *(replace(v, penalty=Constant(1.0)) for v in rest)))
+    with pytest.raises(UserError, match=r"NAU has no method penalties\(params\)"):
+        new_fleet(replace(lot, variants=(named,)))

@@ -13,6 +13,7 @@ from wug.report.table import (
     claim_counts,
     make_table,
     number,
+    relative_to_baseline,
     to_csv,
     to_json,
     to_latex,
@@ -133,3 +134,29 @@ def test_picture_names_every_cell_and_escapes(folder: Path) -> None:
     assert "&lt;Demo&gt; &amp; co" in svg
     assert "nmu mul [1,2): ours 25 of 25 (87-100 %), published 100" in svg
     assert colour(0.0) != colour(1.0)
+    assert number(83.632, "error") == "83.6"
+    assert number(336847.2, "error") == "336847"
+    assert number(1.23e-7, "error") == "1.2e-7"
+
+
+def test_errors_relative_to_the_baseline(tmp_path: Path) -> None:
+    store = RunStore.open(tmp_path / "run", "demo", {"steps": 1})
+    for unit, error in (("random", 50.0), ("relu", 5.0)):
+        outcome = {"solved": False, "test_error": error, "validation_error": 1.0}
+        store.append(unit, [Record(
+            experiment="demo", key={"unit": unit, "operation": "add", "seed": seed},
+            config={}, seed=seed, outcome=outcome,
+        ) for seed in range(3)])  # fmt: skip
+    layout = {
+        "rows": ["unit"], "column": "operation", "row_order": [], "column_order": [],
+        "measure": "error", "baseline": "random",
+    }  # fmt: skip
+    printed = [
+        {"unit": unit, "operation": "add", "error": {"value": v, "plus": None, "minus": None}}
+        for unit, v in (("random", 200.0), ("relu", 10.0))
+    ]
+    store.write_catalog({"title": "Demo", "layout": layout, "published": printed})
+    table = make_table(read_run(tmp_path / "run"))
+    assert "| relu | 5 / 10 |" in to_markdown(table, table.measure)
+    assert "| relu | 10 / 5 |" in to_markdown(relative_to_baseline(table), "error")
+    assert "| relu | 100 / – |" in to_markdown(relative_to_baseline(table), "iid_error")

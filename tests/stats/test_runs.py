@@ -28,3 +28,17 @@ def test_nothing_solved() -> None:
 
 def test_sparsity_may_be_missing() -> None:
     assert summarise_runs([run(True, 1000, None)] * 3).sparsity.method == "none"
+
+
+def test_errors_are_means_over_all_runs() -> None:
+    runs = [{**run(False), "test_error": e, "validation_error": 2 * e} for e in (1.0, 2.0, 6.0)]
+    summary = summarise_runs(runs)
+    assert (summary.error.value, summary.iid_error.value) == (3.0, 6.0)
+    assert 1.0 <= summary.error.low < 3.0 < summary.error.high <= 6.0
+
+
+def test_a_diverged_run_makes_the_mean_infinite() -> None:
+    for error in (math.nan, None):
+        runs = [{**run(False), "test_error": e} for e in (1.0, error)]
+        assert summarise_runs(runs).error.low == math.inf
+    assert math.isnan(summarise_runs([run(False)]).error.value)

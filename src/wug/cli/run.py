@@ -94,6 +94,8 @@ def run(
         if values
     )
     finished = read_run(folder)
-    store.write_catalog(make_catalog(plan, finished.records(), command, judge=scale != "smoke"))
-    tables.print_table(finished, tables.make_table(finished), "success")
+    records = list(finished.records())
+    store.write_catalog(make_catalog(plan, records, command, judge=scale != "smoke"))
+    table = tables.make_table(finished)
+    tables.print_table(finished, table, table.measure)
     return 0

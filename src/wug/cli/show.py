@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import tyro
 
+from wug.core.errors import UserError
 from wug.core.folders import find_run
 from wug.records import read_run, write_atomic
 from wug.report import table as tables
 from wug.report.heatmap import to_svg
 
+Measure = Literal["success", "solved_at", "sparsity", "error", "iid_error"]
+
 
 def show(
     run: Annotated[str, tyro.conf.Positional],
     *,
-    measure: Literal["success", "solved_at", "sparsity"] = "success",
+    measure: Measure | None = None,
+    relative: bool = False,
     claims: bool = False,
     against: str | None = None,
     legacy: bool = False,
@@ -30,7 +34,8 @@ def show(
 
     Args:
         run: A run folder, or an experiment: its latest run here, else our shipped results.
-        measure: What the cells hold.
+        measure: What the cells hold; the table's own measure if not given.
+        relative: Errors in per cent of those of the experiment's baseline row.
         claims: Also list each of the paper's claims with its verdict and evidence.
         against: Compare with another run (a folder or an experiment) instead of the paper.
         legacy: Estimate means and intervals as the published scripts do, defects included.
@@ -43,6 +48,11 @@ def show(
     opened = read_run(find_run(run))
     other = None if against is None else read_run(find_run(against))
     table = tables.make_table(opened, against=other, legacy=legacy)
+    measure = measure or cast(Measure, table.measure)
+    if relative and table.baseline is None:
+        raise UserError(f"{run} has no baseline row; leave --relative out.")
+    if relative:
+        table = tables.relative_to_baseline(table)
     if json:
         print(tables.to_json(table))
     elif csv:

@@ -1,4 +1,4 @@
-"""A paper's claims as predicates over a table of success rates.
+"""A paper's claims as predicates over a table of success rates and errors.
 
 A claim is judged held, broken or undecided, in Kleene's three-valued logic: what too few runs
 leave open stays open through every "all", "any" and "exactly n". The same claim is judged on a
@@ -57,26 +57,34 @@ class Cell:
     """The runs of one cell: how many succeeded, and how fast and how sparsely those did.
 
     Args:
-        successes: Number of successful runs.
+        successes: Number of successful runs; None if the source counts none.
         trials: Number of runs.
         solved_at: Mean iteration at which the successful runs were solved.
         sparsity: Mean sparsity error of the successful runs.
         solved_at_interval: 95 % interval of `solved_at`; comparisons of our own cells need it.
         sparsity_interval: 95 % interval of `sparsity`; comparisons of our own cells need it.
+        error: Mean error of all runs outside the training distribution.
+        iid_error: Mean error of all runs inside it.
+        error_interval: 95 % interval of `error`.
+        iid_error_interval: 95 % interval of `iid_error`.
 
     Raises:
         ValueError: If there are no trials, or more successes than trials.
     """
 
-    successes: int
+    successes: int | None
     trials: int
     solved_at: float | None = None
     sparsity: float | None = None
     solved_at_interval: Interval | None = None
     sparsity_interval: Interval | None = None
+    error: float | None = None
+    iid_error: float | None = None
+    error_interval: Interval | None = None
+    iid_error_interval: Interval | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.successes <= self.trials or self.trials == 0:
+        if not 0 <= (self.successes or 0) <= self.trials or self.trials == 0:
             raise ValueError(
                 "Cell: trials must be at least 1 and successes between 0 and trials; "
                 f"got {self.successes} of {self.trials}. Leave cells without runs out of the table."
@@ -84,8 +92,8 @@ class Cell:
 
     @property
     def rate(self) -> float:
-        """The share of successful runs."""
-        return self.successes / self.trials
+        """The share of successful runs; NaN if they were not counted."""
+        return nan if self.successes is None else self.successes / self.trials
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,7 @@ class Entry:
     @property
     def rate(self) -> Estimate:
         """The success rate with its Wilson interval."""
-        if self.cell is None:
+        if self.cell is None or self.cell.successes is None:
             return Estimate.none()
         interval = wilson(self.cell.successes, self.cell.trials)
         return self._estimate(self.cell.rate, (interval.low, interval.high))
@@ -121,6 +129,20 @@ class Entry:
             return Estimate.none()
         return self._estimate(self.cell.sparsity, self.cell.sparsity_interval)
 
+    @property
+    def error(self) -> Estimate:
+        """The mean error of all runs out of distribution."""
+        if self.cell is None:
+            return Estimate.none()
+        return self._estimate(self.cell.error, self.cell.error_interval)
+
+    @property
+    def iid_error(self) -> Estimate:
+        """The mean error of all runs in distribution."""
+        if self.cell is None:
+            return Estimate.none()
+        return self._estimate(self.cell.iid_error, self.cell.iid_error_interval)
+
     def uncertain(self) -> "Entry":
         """Return the same cell with its uncertainty, for claims that say "significantly"."""
         return replace(self, exact=False)
@@ -134,6 +156,8 @@ class Entry:
     def __str__(self) -> str:
         if self.cell is None:
             return f"{self.name}: no runs"
+        if self.cell.successes is None:
+            return f"{self.name}: successes not counted"
         return f"{self.name}: {self.cell.successes}/{self.cell.trials}"
 
 
@@ -164,7 +188,10 @@ class Table:
         present = [cell for cell in cells if cell is not None]
         if not cells or len(present) < len(cells):
             return Entry(name, None, self.exact)
-        total = Cell(sum(c.successes for c in present), sum(c.trials for c in present))
+        successes = [cell.successes for cell in present if cell.successes is not None]
+        if len(successes) < len(present):
+            return Entry(name, None, self.exact)
+        total = Cell(sum(successes), sum(c.trials for c in present))
         return Entry(name, total, self.exact)
 
 
@@ -227,12 +254,12 @@ def any_of(judgements: Iterable[Judgement]) -> Judgement:
 
 def full_success(entry: Entry) -> Judgement:
     """Judge whether every run succeeds; a single failure breaks it."""
-    return _unanimous(entry, entry.cell is not None and entry.cell.successes < entry.cell.trials)
+    return _unanimous(entry, entry.rate.value < 1)
 
 
 def no_success(entry: Entry) -> Judgement:
     """Judge whether no run succeeds; a single success breaks it."""
-    return _unanimous(entry, entry.cell is not None and entry.cell.successes > 0)
+    return _unanimous(entry, entry.rate.value > 0)
 
 
 def some_success(entry: Entry) -> Judgement:
@@ -303,12 +330,35 @@ def sparsity_at_most(entry: Entry, bound: float) -> Judgement:
     return Judgement(_decide(error.high <= bound, error.low > bound), (_sparsity(entry),))
 
 
+def error_below(entry: Entry, bound: float, iid: bool = False) -> Judgement:
+    """Judge whether the mean error is below `bound`."""
+    error = entry.iid_error if iid else entry.error
+    return Judgement(_decide(error.high < bound, error.low >= bound), (_error(entry, iid),))
+
+
+def error_above(entry: Entry, bound: float, iid: bool = False) -> Judgement:
+    """Judge whether the mean error is above `bound`."""
+    error = entry.iid_error if iid else entry.error
+    return Judgement(_decide(error.low > bound, error.high <= bound), (_error(entry, iid),))
+
+
+def lower_error(first: Entry, second: Entry, factor: float = 1.0, iid: bool = False) -> Judgement:
+    """Judge whether the first's mean error is below `factor` times that of the second.
+
+    Errors are heavy-tailed and may be infinite, so the intervals must lie apart.
+    """
+    ours, theirs = (entry.iid_error if iid else entry.error for entry in (first, second))
+    verdict = _decide(ours.high < factor * theirs.low, ours.low >= factor * theirs.high)
+    return Judgement(verdict, (f"{_error(first, iid)} vs {_error(second, iid)}",))
+
+
 def _decide(held: bool, broken: bool) -> Verdict:
     return Verdict.HELD if held else Verdict.BROKEN if broken else Verdict.UNDECIDED
 
 
 def _unanimous(entry: Entry, contradicted: bool) -> Judgement:
-    enough = entry.cell is not None and (entry.exact or entry.cell.trials >= DECISIVE_TRIALS)
+    counted = entry.cell is not None and entry.cell.successes is not None
+    enough = counted and (entry.exact or entry.rate.n >= DECISIVE_TRIALS)
     return Judgement(_decide(enough and not contradicted, contradicted), (str(entry),))
 
 
@@ -342,6 +392,11 @@ def _solved_at(entry: Entry) -> str:
 
 def _sparsity(entry: Entry) -> str:
     return f"{entry.name}: sparsity error {_number(entry.sparsity)}"
+
+
+def _error(entry: Entry, iid: bool) -> str:
+    error = entry.iid_error if iid else entry.error
+    return f"{entry.name}: {'IID ' if iid else ''}error {_number(error)}"
 
 
 def _number(estimate: Estimate) -> str:

@@ -1,8 +1,9 @@
 """The numbers that a paper prints, as data: cells with the arms of their 95 % intervals.
 
 An experiment keeps its table as ``published.csv`` in its own folder. The columns are the labels of
-a cell, then success, solved_at and sparsity, each followed by its ``_plus`` and ``_minus``, and
-source; solved_at_median is optional. A number that the paper does not print is left empty.
+a cell, then the measures (success, solved_at, sparsity, error, iid_error), each followed by its
+``_plus`` and ``_minus`` where the paper has them, and source; solved_at_median is optional. A
+number that the paper does not print is left empty; a measure that it never prints has no column.
 """
 
 import csv
@@ -12,6 +13,8 @@ from importlib.resources import files
 from typing import Any
 
 from wug.core.claims import Cell, Interval, Key, Table
+
+MEASURES = ("success", "solved_at", "sparsity", "error", "iid_error")
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,19 @@ class PublishedCell:
         sparsity: Mean sparsity error of the successful runs.
         source: Which table.
         solved_at_median: Median iteration, where the paper has it.
+        error: Mean error out of distribution.
+        iid_error: Mean error in distribution.
     """
 
     labels: Mapping[str, str]
     trials: int
-    success: Printed
+    success: Printed | None
     solved_at: Printed | None
     sparsity: Printed | None
     source: str
     solved_at_median: float | None = None
+    error: Printed | None = None
+    iid_error: Printed | None = None
 
     @property
     def key(self) -> Key:
@@ -61,22 +68,19 @@ class PublishedCell:
         """Return plain JSON data: the labels and the printed numbers."""
         data = asdict(self)
         del data["labels"], data["trials"]
-        if self.solved_at_median is None:
-            del data["solved_at_median"]
+        for name in ("solved_at_median", "error", "iid_error"):
+            if data[name] is None:
+                del data[name]
         return {**self.labels, **data}
 
     @property
     def cell(self) -> Cell:
         """The cell that claims are judged on."""
-        solved_at, sparsity = self.solved_at, self.sparsity
-        return Cell(
-            successes=round(self.success.value * self.trials),
-            trials=self.trials,
-            solved_at=solved_at.value if solved_at else None,
-            sparsity=sparsity.value if sparsity else None,
-            solved_at_interval=solved_at.interval if solved_at else None,
-            sparsity_interval=sparsity.interval if sparsity else None,
-        )
+        printed = {name: getattr(self, name) for name in MEASURES[1:]}
+        values = {name: p.value if p else None for name, p in printed.items()}
+        intervals = {f"{name}_interval": p.interval if p else None for name, p in printed.items()}
+        successes = round(self.success.value * self.trials) if self.success else None
+        return Cell(successes=successes, trials=self.trials, **values, **intervals)
 
 
 def read_published(
@@ -90,7 +94,7 @@ def read_published(
         trials: Number of runs behind each row.
 
     Raises:
-        ValueError: If a row has no success rate.
+        ValueError: If a row has neither a success rate nor an error.
     """
     with files(package).joinpath("published.csv").open(encoding="utf-8") as lines:
         return tuple(_published_cell(row, labels, trials) for row in csv.DictReader(lines))
@@ -102,22 +106,22 @@ def published_table(cells: Iterable[PublishedCell]) -> Table:
 
 
 def _published_cell(row: Mapping[str, str], labels: Sequence[str], trials: int) -> PublishedCell:
-    success = _printed(row, "success")
-    if success is None:
-        raise ValueError(f"published.csv: each row must have a success rate; got {row}.")
+    printed = {name: _printed(row, name) for name in MEASURES}
+    if all(printed[name] is None for name in ("success", "error", "iid_error")):
+        raise ValueError(
+            f"published.csv: each row must have a success rate or an error; got {row}."
+        )
     return PublishedCell(
         labels={name: row[name] for name in labels},
         trials=trials,
-        success=success,
-        solved_at=_printed(row, "solved_at"),
-        sparsity=_printed(row, "sparsity"),
+        **printed,
         source=row["source"],
         solved_at_median=_number(row.get("solved_at_median", "")),
     )
 
 
 def _printed(row: Mapping[str, str], name: str) -> Printed | None:
-    value, plus, minus = (_number(row[name + arm]) for arm in ("", "_plus", "_minus"))
+    value, plus, minus = (_number(row.get(name + arm, "")) for arm in ("", "_plus", "_minus"))
     return None if value is None else Printed(value, plus, minus)
 
 

@@ -21,7 +21,7 @@ from wug.fleet.optimisers import OPTIMISERS
 from wug.fleet.outcome import judge
 from wug.fleet.plan import Lot, Restart
 from wug.fleet.programs import make_program
-from wug.fleet.replica import Params, State, make_evaluation, make_step
+from wug.fleet.replica import Params, State, make_evaluation, make_observation, make_step
 from wug.fleet.restarts import NEVER, next_restarts
 from wug.functional.streams import stream_key
 
@@ -109,9 +109,11 @@ class Fleet:
         shape = (len(lot.variants), len(lot.seeds))
         self.groups, self.replicas = self._groups(), self._replicas(params)
         self.sets = {
-            split: self._to_device(stack([v.task.evaluation_inputs(split).T for v in lot.variants]))
-            .transpose(-1, -2) for split in SPLITS
-        }  # fmt: skip
+            split: self._to_device(
+                stack([variant.task.evaluation_inputs(split).mT for variant in lot.variants])
+            ).mT
+            for split in SPLITS
+        }
         self.memory = Memory(
             state={"params": params, "slots": slots},
             best=params,
@@ -129,7 +131,7 @@ class Fleet:
         self.evaluation_program = make_program(
             make_evaluation(lot, deepcopy(self.module).eval()),
             (self.sets, self.replicas["targets"], params),
-            compiled=compiled, traced=traced,
+            compiled=compiled, traced=traced and not getattr(self.module, "unrolled", False),
         )  # fmt: skip
 
     def _to_device(self, tree: Any) -> Any:
@@ -170,7 +172,10 @@ class Fleet:
         columns = []
         for variant in self.lot.variants:
             rows = self.optimiser.controls(steps, variant.learning_rate(steps))
-            columns.append([*rows, (variant.penalty or Constant(0.0))(steps)])
+            weights = [
+                variant.penalties.get(name, Constant(0.0))(steps) for name in self.lot.penalties
+            ]
+            columns.append([*rows, *weights])
         table = torch.tensor(np.array(columns), dtype=self.dtype, device=self.device)
         numbers = torch.tensor(steps, device=self.device)
         return list(
@@ -270,6 +275,8 @@ class Fleet:
         num_rows = len(rows["validation"])
         steps = np.minimum(np.arange(num_rows) * plan.evaluate_every, plan.steps).astype(float)
         stride = max(-(-num_rows // MOST_ROWS), 1)
+        observe = make_observation(self.lot, deepcopy(self.module).eval())
+        observed = {} if self.lot.observe is None else observe(self.sets["validation"], memory.best)
         results = []
         for g, variant in enumerate(self.lot.variants):
             threshold = variant.task.threshold()
@@ -277,6 +284,7 @@ class Fleet:
                 curves = {name: values[:, g, s] for name, values in rows.items()}
                 outcome = judge(steps, curves, threshold, bool(finite[g, s]))
                 outcome["restarts"] = int(memory.restarts[g, s])
+                outcome.update({name: float(value[g, s]) for name, value in observed.items()})
                 weights = {name: value[g, s] for name, value in memory.best.items()}
                 if sum(value.numel() for value in weights.values()) <= LARGEST_KEPT:
                     outcome["weights"] = {name: value.tolist() for name, value in weights.items()}

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import wug
-from wug.core.claims import Claim, Table
+from wug.core.claims import Cell, Claim, Key, Table
 from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.fleet.engine import Result
 from wug.fleet.plan import Build, Lot, Streams
@@ -74,12 +74,16 @@ class Layout:
         column: Name of the field that makes a column.
         row_order: The rows in order, as tuples of the fields' values.
         column_order: The columns in order.
+        measure: What the table shows unless told otherwise.
+        baseline: Row that errors are relative to, by the value of its first field.
     """
 
     rows: tuple[str, ...]
     column: str
     row_order: tuple[tuple[str, ...], ...]
     column_order: tuple[str, ...]
+    measure: Literal["success", "error"] = "success"
+    baseline: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +100,7 @@ class Experiment:
         published_table: The same for claims.
         claims: The paper's statements as predicates.
         departures: Where this differs from the paper, one sentence each.
+        cells: Makes further cells for claims out of the records.
         title: For people.
     """
 
@@ -108,6 +113,7 @@ class Experiment:
     published_table: Table = field(default_factory=lambda: Table({}, exact=True))
     claims: tuple[Claim, ...] = ()
     departures: tuple[str, ...] = ()
+    cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
 
     def record(self, result: Result, seconds: float) -> Record:
         """Turn a trained replica into a record."""

@@ -14,6 +14,7 @@ from wug.core.schedules import Constant, Schedule
 
 Build = Callable[[torch.Generator], nn.Module]
 Streams = Literal["shared", "independent"]
+Observe = Callable[[nn.Module, dict[str, Tensor], Tensor], dict[str, Tensor]]
 
 
 class Task(Protocol):
@@ -118,15 +119,23 @@ class Variant:
         labels: The group's part of the records' key, such as unit, operation and range.
         task: Equal in class and shape to those of the other groups.
         learning_rate: Of the optimiser.
-        penalty: Weight of the module's penalty.
+        penalty: Weight of the module's ``penalty(params)``; or weights by name, if the module
+            offers several as ``penalties(params)``.
         config: What goes into the records as the resolved configuration.
     """
 
     labels: Mapping[str, str]
     task: Task
     learning_rate: Schedule = Constant(1e-3)
-    penalty: Schedule | None = None
+    penalty: Schedule | Mapping[str, Schedule] | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def penalties(self) -> dict[str, Schedule]:
+        """The weights of the penalties by name; a lone one has no name."""
+        if self.penalty is None or not isinstance(self.penalty, Mapping):
+            return {} if self.penalty is None else {"": self.penalty}
+        return dict(sorted(self.penalty.items()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +149,8 @@ class Lot:
         seeds: One replica of each group per seed.
         plan: How all of them are trained.
         streams: Whether the seeds of a group see the same training inputs.
+        observe: Further numbers for the records: a function of the module, its selected
+            parameters and the validation inputs.
     """
 
     name: str
@@ -148,6 +159,7 @@ class Lot:
     seeds: tuple[int, ...]
     plan: TrainingPlan
     streams: Streams = "shared"
+    observe: Observe | None = None
 
     def __post_init__(self) -> None:
         """Check that there is something to train and that it stacks."""
@@ -161,11 +173,21 @@ class Lot:
         labels = {tuple(sorted(variant.labels.items())) for variant in self.variants}
         if len(labels) < len(self.variants) or len(set(self.seeds)) < len(self.seeds):
             raise UserError(f"Lot {self.name}: labels of variants and seeds must be distinct.")
+        if len({tuple(variant.penalties) for variant in self.variants if variant.penalty}) > 1:
+            raise UserError(
+                f"Lot {self.name}: its variants name different penalties; put them into lots of "
+                "their own, or give every variant the same names (a weight may be Constant(0))."
+            )
         if len(kinds) != 1:
             raise UserError(
                 f"Lot {self.name}: its tasks differ in class or in the shape of their values; "
                 "put them into lots of their own."
             )
+
+    @property
+    def penalties(self) -> tuple[str, ...]:
+        """Names of the penalties that any variant has."""
+        return next((tuple(v.penalties) for v in self.variants if v.penalty is not None), ())
 
     @property
     def num_replicas(self) -> int:

@@ -30,6 +30,10 @@ class Regular(Protocol):
         """Return the regulariser."""
         ...
 
+    def penalties(self, params: Mapping[str, Tensor]) -> Params:
+        """Return several regularisers, each with a schedule of its own."""
+        ...
+
     def project(self, params: Mapping[str, Tensor]) -> Params:
         """Return the parameters after the clamp that follows a step."""
         ...
@@ -40,13 +44,17 @@ class Regular(Protocol):
 
 
 def penalised_loss(
-    module: nn.Module, task: Task, params: Params, x: Tensor, y: Tensor, weight: Tensor | None
+    module: nn.Module, task: Task, params: Params, x: Tensor, y: Tensor, weights: Params
 ) -> Tensor:
-    """Return the task's loss plus the weighted penalty of the module."""
+    """Return the task's loss plus the module's penalties, each with its weight."""
     loss = task.loss(functional_call(module, params, (x,)), y)
-    if weight is None:
+    if not weights:
         return loss
-    return loss + weight * cast(Regular, module).penalty(params)
+    regular = cast(Regular, module)
+    terms = {"": regular.penalty(params)} if "" in weights else regular.penalties(params)
+    for name, weight in weights.items():
+        loss = loss + weight * terms[name]
+    return loss
 
 
 def clip(gradients: Params, clip_value: float | None, clip_norm: float | None) -> Params:
@@ -63,31 +71,32 @@ def clip(gradients: Params, clip_value: float | None, clip_norm: float | None) -
 def make_step(lot: Lot, module: nn.Module) -> Callable[..., State]:
     """Return the stacked step: (step, controls, groups, replicas, state) -> state.
 
-    ``controls`` holds (control, group): the optimiser's numbers and last the penalty's weight.
+    ``controls`` holds (control, group): the optimiser's numbers and last the penalties' weights.
     ``groups`` has the input values and, with shared streams, the key of each group; ``replicas``
     the target values, with independent streams the key, and what restarts and gating need.
     """
     plan, task = lot.plan, lot.variants[0].task
     optimiser = OPTIMISERS[plan.optimiser]()
-    penalised = any(variant.penalty is not None for variant in lot.variants)
     shared = lot.streams == "shared"
     trainable = {name for name, value in module.named_parameters() if value.requires_grad}
-    if penalised and not hasattr(module, "penalty"):
+    needed = "penalty" if lot.penalties == ("",) else "penalties"
+    if lot.penalties and not hasattr(module, needed):
         raise UserError(
             f"Lot {lot.name}: a variant has a penalty but {type(module).__name__} has no method "
-            "penalty(params)."
+            f"{needed}(params)."
         )
 
     def learn(step: Tensor, controls: Tensor, x: Tensor, replica: State, state: State) -> State:
         y = task.targets(replica["targets"], x)
-        weight = controls[-1] if penalised else None
-        if weight is not None and "penalty_on" in replica:
-            weight = weight * replica["penalty_on"]
-        gradients = grad(penalised_loss, argnums=2)(module, task, state["params"], x, y, weight)
+        rates, given = controls.split([len(controls) - len(lot.penalties), len(lot.penalties)])
+        if "penalty_on" in replica:
+            given = given * replica["penalty_on"]
+        weights = {name: given[place] for place, name in enumerate(lot.penalties)}
+        gradients = grad(penalised_loss, argnums=2)(module, task, state["params"], x, y, weights)
         gradients = clip(gradients, plan.clip_value, plan.clip_norm)
         params: Params = {}
         slots: dict[str, list[Tensor]] = {}
-        now = [controls[i] for i in range(len(controls) - 1)]
+        now = [rates[place] for place in range(len(rates))]
         for name, parameter in state["params"].items():
             if name not in trainable:
                 params[name], slots[name] = parameter, state["slots"][name]
@@ -147,6 +156,15 @@ def make_evaluation(lot: Lot, module: nn.Module) -> Callable[..., dict[str, Tens
 
     over_seeds = stack_over(evaluate, module, (None, 0, 0))
     return stack_over(over_seeds, module, (0, 0, 0))
+
+
+def make_observation(lot: Lot, module: nn.Module) -> Callable[..., dict[str, Tensor]]:
+    """Return the stacked observation: (inputs, params) -> the lot's further numbers."""
+
+    def observe(x: Tensor, params: Params) -> dict[str, Tensor]:
+        return {} if lot.observe is None else lot.observe(module, params, x)
+
+    return stack_over(stack_over(observe, module, (None, 0)), module, (0, 0))
 
 
 def stack_over(

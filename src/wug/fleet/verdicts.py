@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
 
 from wug.core import index
@@ -18,21 +19,25 @@ def interval(estimate: Estimate) -> tuple[float, float] | None:
     return (estimate.low, estimate.high) if estimate.has_interval else None
 
 
-def measured_table(experiment: Experiment, records: Iterable[Record]) -> Table:
+def measured_cell(outcomes: Sequence[Mapping[str, Any]]) -> Cell:
+    """Return the cell of some runs, for claims."""
+    summary = summarise_runs(outcomes)
+    numbers: dict[str, Any] = {}
+    for name in ("solved_at", "sparsity", "error", "iid_error"):
+        estimate: Estimate = getattr(summary, name)
+        numbers[name] = None if isnan(estimate.value) else estimate.value
+        numbers[f"{name}_interval"] = interval(estimate)
+    return Cell(summary.successes, summary.trials, **numbers)
+
+
+def measured_table(experiment: Experiment, records: Sequence[Record]) -> Table:
     """Return our own cells, for claims, under the keys of the published table."""
     fields = (*experiment.layout.rows, experiment.layout.column)
     cells = {}
     for key, runs in group_by(records, *fields).items():
-        summary = summarise_runs([run.outcome for run in runs])
-        cells[tuple(map(str, key))] = Cell(
-            successes=summary.successes,
-            trials=summary.trials,
-            solved_at=summary.solved_at.value if summary.successes else None,
-            sparsity=summary.sparsity.value if summary.successes else None,
-            solved_at_interval=interval(summary.solved_at),
-            sparsity_interval=interval(summary.sparsity),
-        )
-    return Table(cells)
+        cells[tuple(map(str, key))] = measured_cell([run.outcome for run in runs])
+    further = {} if experiment.cells is None else experiment.cells(records)
+    return Table({**cells, **further})
 
 
 def as_json(judgement: Judgement) -> dict[str, Any]:
@@ -41,7 +46,7 @@ def as_json(judgement: Judgement) -> dict[str, Any]:
 
 
 def make_catalog(
-    experiment: Experiment, records: Iterable[Record], command: str, *, judge: bool = True
+    experiment: Experiment, records: Sequence[Record], command: str, *, judge: bool = True
 ) -> dict[str, Any]:
     """Judge every claim on our records and on the published numbers, and gather what pages need.
 
@@ -62,6 +67,8 @@ def make_catalog(
             "column": layout.column,
             "row_order": [list(row) for row in layout.row_order],
             "column_order": list(layout.column_order),
+            "measure": layout.measure,
+            "baseline": layout.baseline,
         },
         "published": [dict(cell) for cell in experiment.published],
         "claims": [

@@ -7,15 +7,23 @@ import io
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wug.records import Run, group_by
 from wug.stats.interval import Estimate
 from wug.stats.runs import RunSummary, summarise_runs
 
-MEASURES = ("success", "solved_at", "sparsity")
+HEADINGS = {
+    "success": "success in %",
+    "solved_at": "solved at",
+    "sparsity": "sparsity error",
+    "error": "error out of distribution, mean over the runs",
+    "iid_error": "error in distribution, mean over the runs",
+}
+MEASURES = tuple(HEADINGS)
+ERRORS = ("error", "iid_error")
 
 Key = tuple[str, ...]
 
@@ -67,6 +75,9 @@ class ResultTable:
         columns: The columns in order.
         cells: By row and column.
         claims: As the catalog has them.
+        measure: What it shows unless told otherwise.
+        baseline: Row that errors can be relative to, by the value of its first field.
+        relative: Whether errors are in per cent of that row's.
     """
 
     title: str
@@ -75,6 +86,9 @@ class ResultTable:
     columns: tuple[str, ...]
     cells: Mapping[tuple[tuple[str, ...], str], TableCell]
     claims: tuple[Mapping[str, Any], ...]
+    measure: str = "success"
+    baseline: str | None = None
+    relative: bool = False
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -159,14 +173,50 @@ def make_table(run: Run, *, against: Run | None = None, legacy: bool = False) ->
         columns=used or tuple(columns),
         cells=cells,
         claims=tuple(catalog.get("claims", ())),
+        measure=layout.get("measure", "success"),
+        baseline=layout.get("baseline"),
     )
 
 
+def relative_to_baseline(table: ResultTable) -> ResultTable:
+    """Return the table with errors in per cent of the baseline row's, ours of ours.
+
+    Args:
+        table: With a baseline.
+    """
+    cells = {}
+    for (row, column), cell in table.cells.items():
+        base = table.cells.get(((str(table.baseline), *row[1:]), column))
+        ours, theirs = cell.ours, dict(cell.published or {})
+        if ours is not None and base is not None and base.ours is not None:
+            ours = replace(
+                ours,
+                test_errors=in_per_cent(ours.test_errors, base.ours.error.value),
+                validation_errors=in_per_cent(ours.validation_errors, base.ours.iid_error.value),
+            )
+        for measure in ERRORS:
+            unit = None if base is None else base.printed(measure)
+            if theirs.get(measure) is not None and unit is not None:
+                (value,) = in_per_cent([theirs[measure]["value"]], unit["value"])
+                theirs[measure] = {"value": value, "plus": None, "minus": None}
+        cells[row, column] = replace(cell, ours=ours, published=theirs or None)
+    return replace(table, cells=cells, relative=True)
+
+
+def in_per_cent(values: Sequence[float], unit: float) -> tuple[float, ...]:
+    """Divide values by a unit and multiply by a hundred."""
+    return tuple(100 * value / unit for value in values)
+
+
 def number(value: float, measure: str) -> str:
-    """Write a number as the measure's tables do: per cent, or two significant digits."""
+    """Write a number as the measure's tables do: per cent, or two or three significant digits."""
     if math.isnan(value):
         return "–"
-    return f"{100 * value:.0f}" if measure == "success" else f"{value:.1e}".replace("e+0", "e")
+    if measure == "success":
+        return f"{100 * value:.0f}"
+    if measure in ERRORS and (value == 0 or 1e-4 <= value < 1e6):
+        return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    return f"{value:.1e}".replace("e+0", "e").replace("e-0", "e-")
 
 
 def ours_text(cell: TableCell, measure: str) -> str:
@@ -309,9 +359,9 @@ def print_table(run: Run, table: ResultTable, measure: str, *, claims: bool = Fa
     from rich.console import Console
 
     console = Console()
-    heading = {"success": "success in %", "solved_at": "solved at", "sparsity": "sparsity error"}
     beside = f": ours/{table.beside}" if table.has_comparison else ""
-    console.print(f"[bold]{table.title}[/]\n{heading[measure]}{beside}")
+    unit = f" in % of {table.baseline}" if table.relative and measure in ERRORS else ""
+    console.print(f"[bold]{table.title}[/]\n{HEADINGS[measure]}{unit}{beside}")
     console.print(to_rich(table, measure, console.width))
     agree, compared = table.agreement()
     if compared:

@@ -18,7 +18,7 @@ class Estimate:
         high: Upper limit of the interval; infinite if it is beyond the range of floats.
         method: How the numbers were computed, degenerate cases included: "wilson", "newcombe",
             "gamma-profile", "gamma-legacy", "beta-profile", "beta-legacy", "student-t",
-            "median-mad", "bootstrap-percentile", "bootstrap-bca", "point" or "none".
+            "median-mad", "bootstrap-percentile", "bootstrap-bca", "diverged", "point" or "none".
         n: Number of observations behind the estimate.
 
     Example:
