@@ -40,7 +40,7 @@ def as_tree(fleet: Fleet) -> dict[str, object]:
         "state": memory.state,
         "best": memory.best,
         "best_error": memory.best_error,
-        "curves": {name: torch.stack(rows) for name, rows in memory.curves.items()},
+        "curves": {name: rows[: memory.num_rows] for name, rows in memory.curves.items()},
         "restarts": torch.tensor(memory.restarts),
         "started": torch.tensor(memory.started),
         "replicas": {
@@ -73,11 +73,6 @@ def load_checkpoint(path: Path, fleet: Fleet) -> bool:
     except (FileNotFoundError, SafetensorError):
         return False
     memory = fleet.memory
-    curves = {
-        name: list(saved.pop(f"['curves'][{name!r}]").to(fleet.device).unbind())
-        for name in ("validation", "test", "sparsity", "finite")
-        if f"['curves'][{name!r}]" in saved
-    }
     tree = as_tree(fleet)
     tree.pop("curves")
     leaves, spec = pytree.tree_flatten_with_path(tree)
@@ -85,7 +80,14 @@ def load_checkpoint(path: Path, fleet: Fleet) -> bool:
         [saved[pytree.keystr(place)].to(leaf.device) for place, leaf in leaves], spec
     )
     memory.state, memory.best = restored["state"], restored["best"]
-    memory.best_error, memory.curves = restored["best_error"], curves
+    memory.best_error = restored["best_error"]
+    for name in ("validation", "test", "sparsity", "finite"):
+        rows = saved.get(f"['curves'][{name!r}]")
+        if rows is not None:
+            memory.num_rows = len(rows)
+            whole = rows.new_zeros((fleet.num_rows, *rows.shape[1:])).to(fleet.device)
+            whole[: len(rows)] = rows
+            memory.curves[name] = whole
     memory.restarts, memory.started = restored["restarts"].numpy(), restored["started"].numpy()
     memory.step = int(restored["step"])
     fleet.replicas.update(restored["replicas"])

@@ -53,12 +53,17 @@ class Result:
 
 @dataclass
 class Memory:
-    """Everything that a checkpoint must hold to go on as if nothing had happened."""
+    """Everything that a checkpoint must hold to go on as if nothing had happened.
+
+    The curves, (row, group, seed), are as long as they will get from the start: a small tensor per
+    row would stay on the heap between the large ones of an evaluation, and the heap would grow.
+    """
 
     state: State
     best: Params
     best_error: Tensor
-    curves: dict[str, list[Tensor]] = field(default_factory=dict)
+    curves: dict[str, Tensor] = field(default_factory=dict)
+    num_rows: int = 0
     restarts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     started: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     step: int = 0
@@ -134,6 +139,11 @@ class Fleet:
             compiled=compiled, traced=traced and not getattr(self.module, "unrolled", False),
         )  # fmt: skip
 
+    @property
+    def num_rows(self) -> int:
+        """Number of evaluations of a whole training."""
+        return -(-self.lot.plan.steps // self.lot.plan.evaluate_every) + 1
+
     def _to_device(self, tree: Any) -> Any:
         return pytree.tree_map(lambda tensor: tensor.to(self.device), tree)
 
@@ -187,7 +197,11 @@ class Fleet:
         memory, plan = self.memory, self.lot.plan
         row = self.evaluation_program(self.sets, self.replicas["targets"], memory.state["params"])
         for name, value in row.items():
-            memory.curves.setdefault(name, []).append(value.to(torch.float64))
+            if name not in memory.curves:
+                shape = (self.num_rows, *value.shape)
+                memory.curves[name] = value.new_zeros(shape, dtype=torch.float64)
+            memory.curves[name][memory.num_rows] = value
+        memory.num_rows += 1
         error = row["validation"].to(torch.float64)
         better = error < memory.best_error
         memory.best_error = torch.where(better, error, memory.best_error)
@@ -204,7 +218,7 @@ class Fleet:
 
     def _plan_restarts(self, rule: Restart) -> None:
         plan, memory = self.lot.plan, self.memory
-        validation = torch.stack(memory.curves["validation"]).numpy(force=True)
+        validation = memory.curves["validation"][: memory.num_rows].numpy(force=True)
         end = min(memory.step + plan.evaluate_every, plan.steps)
         restart_at = next_restarts(
             validation.reshape(len(validation), -1), plan.evaluate_every,
@@ -269,7 +283,8 @@ class Fleet:
         """Judge every replica by its curves."""
         memory, plan = self.memory, self.lot.plan
         rows = {
-            name: torch.stack(values).numpy(force=True) for name, values in memory.curves.items()
+            name: values[: memory.num_rows].numpy(force=True)
+            for name, values in memory.curves.items()
         }
         finite = rows.pop("finite").astype(bool)[-1]
         num_rows = len(rows["validation"])
