@@ -16,26 +16,24 @@ from statistics import median
 import torch
 import tyro
 
-from wug.experiments.madsen2020.two_layer.experiment import NETWORKS, make_lot
+from wug.experiments.madsen2020.networks import ITERATIONS, NETWORKS, Case, Training
 from wug.fleet.engine import Fleet
-from wug.fleet.plan import TrainingPlan
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
-STEPS = 5_000_000
+TASK = ArithmeticDataset(operation="mul")
 BAR = 100
 
 
 def plain_step() -> Callable[[], None]:
     """Return one step of an ordinary training loop."""
-    task = ArithmeticDataset(operation="mul")
-    values = task.target_values(0)
-    module = NETWORKS["nmu"].builder(task.in_features)(torch.Generator().manual_seed(0))
+    values = TASK.target_values(0)
+    module = NETWORKS["nmu"].builder(TASK.in_features)(torch.Generator().manual_seed(0))
     params = dict(module.named_parameters())
     optimiser = torch.optim.Adam(module.parameters(), lr=1e-3)
 
     def step() -> None:
-        x = 1 + torch.rand(128, task.in_features)
-        loss = torch.nn.functional.mse_loss(module(x), task.targets(values, x))
+        x = 1 + torch.rand(128, TASK.in_features)
+        loss = torch.nn.functional.mse_loss(module(x), TASK.targets(values, x))
         loss = loss + 0.01 * module.penalty(params)
         optimiser.zero_grad()
         loss.backward()
@@ -57,7 +55,9 @@ def main(seeds: int = 100, repeats: int = 5, steps: int = 1_000) -> None:
     """
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    lot = make_lot("nmu", ["mul"], tuple(range(seeds)), TrainingPlan(steps=STEPS), "shared")
+    training = Training(seeds=tuple(range(seeds)), steps=ITERATIONS, streams="shared")
+    case = Case(labels={"model": "nmu", "operation": "mul"}, network=NETWORKS["nmu"], task=TASK)
+    lot = training.lot("nmu", [case])
     fleet = Fleet(lot, device=torch.device("cpu"), compiled=True)
     fleet.evaluate()
     fleet.advance(50)
@@ -79,7 +79,8 @@ def main(seeds: int = 100, repeats: int = 5, steps: int = 1_000) -> None:
     print(f"loop:  {1 / alone:>9,.0f} seed-steps per core-second")
     print(f"fleet: {seeds / together:>9,.0f} ({1e6 * together:.0f} µs a step of {seeds} seeds)")
     print(f"ratio: {ratio:>9,.0f}x (bar {BAR}x)")
-    print(f"{seeds} seeds x {STEPS:,} steps take {STEPS * together / 60:.0f} minutes on one core")
+    minutes = ITERATIONS * together / 60
+    print(f"{seeds} seeds x {ITERATIONS:,} steps take {minutes:.0f} minutes on one core")
 
 
 if __name__ == "__main__":

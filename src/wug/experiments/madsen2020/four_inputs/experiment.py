@@ -13,20 +13,17 @@ from wug.experiments.madsen2020.four_inputs.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
+from wug.experiments.madsen2020.networks import LEARNING_RATE, NETWORKS, Training
+from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.fleet.plan import Lot, TrainingPlan, Variant
-from wug.models.arithmetic_stack import ArithmeticStack
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
-UNITS = {"nac_mul": ("nac_add", "nac_mul"), "nalu": ("nalu", "nalu"), "nmu": ("nau", "nmu")}
 ROWS = tuple((model, OPERATION) for model in MODELS)
 DEPARTURES = (
     "There is no penalty: the authors' script leaves its ramp at a start of 1,000,000 iterations, "
     "which 200,000 never reach.",
     "Training inputs come from our counter-based streams, not from NumPy's legacy generator.",
 )
-
-
 SCALES = {
     "smoke": Size(seeds=2, steps=2_000, streams="shared"),
     "laptop": Size(seeds=25, steps=200_000, streams="shared"),
@@ -51,46 +48,40 @@ def four_inputs(options: RunOptions) -> Experiment:
         options: Scale, seeds, rows and streams; there is one range.
     """
     options.refuse_ranges("madsen2020.four_inputs")
-    size = SCALES[options.scale]
-    streams = options.streams or size.streams
-    plan = TrainingPlan(steps=size.steps)
+    training = Training.choose(options, SCALES)
+    plan = TrainingPlan(steps=training.steps)
     task = ArithmeticDataset(operation=OPERATION, simple=True)
     lots = tuple(
         Lot(
             name=model,
-            build=drawn_twice(ArithmeticStack, 4, 1, units=UNITS[model]),
+            build=NETWORKS[model].builder(task.in_features),
             variants=(
                 Variant(
                     labels={"model": model, "operation": operation},
                     task=task,
-                    learning_rate=Constant(1e-3),
+                    learning_rate=Constant(LEARNING_RATE),
                     config={
                         "model": model,
                         "operation": operation,
-                        "units": list(UNITS[model]),
-                        "learning_rate": 1e-3,
+                        "units": list(NETWORKS[model].units),
+                        "learning_rate": LEARNING_RATE,
                         "plan": asdict(plan),
-                        "streams": streams,
+                        "streams": training.streams,
                         "initial_draws": 2,
                     },
                 ),
             ),
-            seeds=tuple(range(options.seeds or size.seeds)),
+            seeds=training.seeds,
             plan=plan,
-            streams=streams,
+            streams=training.streams,
         )
         for model, operation in choose_rows(options.only, ROWS)
     )
     return Experiment(
         name="madsen2020.four_inputs",
         title="Four-input function (Madsen and Johansen, 2020, table 1)",
-        settings={
-            "steps": size.steps,
-            "streams": streams,
-            "batch_size": plan.batch_size,
-            "evaluate_every": plan.evaluate_every,
-            "dtype": "float32",
-        },
+        # This task's thresholds have one way only: its slices are not off by one.
+        settings={name: v for name, v in training.settings.items() if name != "thresholds"},
         lots=lots,
         layout=Layout(
             rows=("model",),
