@@ -1,0 +1,101 @@
+"""What every structure gets: rows to fit, limits to keep to, and how hard to try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from wug.estimators.candidate import Array, Candidate
+
+Mask = NDArray[np.bool_]
+
+MOST_ROWS = 5_000
+# Numbers in the largest Jacobian: it bounds time and memory of an iteration.
+LARGEST_JACOBIAN = 3_000_000
+# Loss of a solution, relative to the target's norm, that ends a search.
+TOLERANCE = 1e-13
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a formula may contain.
+
+    Args:
+        operations: Of add, sub, mul, div, pow and root.
+        max_terms: Terms of a sum of products.
+        max_exponent: Largest magnitude of an exponent.
+    """
+
+    operations: frozenset[str] = frozenset(("add", "sub", "mul", "div", "pow", "root"))
+    max_terms: int = 6
+    max_exponent: float = 6.0
+
+    def allow(self, candidate: Candidate) -> bool:
+        """Say whether a candidate keeps to the limits."""
+        outer = np.minimum(np.abs(candidate.powers).max(), 1.0)
+        exponents = np.concatenate((outer * candidate.exponents.ravel(), candidate.powers))
+        sizes = np.abs(exponents)
+        has = self.operations.__contains__
+        return bool(
+            sizes.max(initial=0) <= self.max_exponent
+            and (has("div") or (exponents >= 0).all())
+            and (has("root") or (exponents % 1 == 0).all())
+            and (has("pow") or (sizes[sizes % 1 == 0] <= 1).all())
+            and (has("sub") or (candidate.coefficients >= 0).all())
+            and (has("add") or ((candidate.coefficients > 0).sum(1) <= 1).all())
+            and (has("mul") or self._is_linear(candidate))
+        )
+
+    @staticmethod
+    def _is_linear(candidate: Candidate) -> bool:
+        return len(candidate.powers) == 1 and bool(((candidate.exponents != 0).sum(1) <= 1).all())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Training rows, and what the structures ask of them again and again."""
+
+    inputs: Array
+    target: Array
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def num_inputs(self) -> int:
+        """Number of inputs."""
+        return int(self.inputs.shape[1])
+
+    @property
+    def signs(self) -> Array:
+        """-1 for inputs without positive values, 0 for both signs, 1 for none negative."""
+        negative, positive = (self.inputs < 0).any(0), (self.inputs > 0).any(0)
+        return np.where(negative & positive, 0.0, np.where(negative, -1.0, 1.0))
+
+    def rows(self, chosen: Mask, limit: int = MOST_ROWS) -> Data:
+        """Return the first of the chosen rows."""
+        places = np.flatnonzero(chosen)[:limit]
+        return replace(self, inputs=self.inputs[places], target=self.target[places])
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try.
+
+    Args:
+        generator: Source of the starts.
+        restarts: Replicas at most.
+        out_of_time: Asked all the time.
+    """
+
+    generator: torch.Generator
+    restarts: int
+    out_of_time: Callable[[], bool]
+
+
+def raisable(target: Array, power: float) -> Mask:
+    """Return which targets can be raised to a power and taken back."""
+    mask: Mask = (target != 0) & np.bool_(abs(power) == 1 or (target >= 0).all())
+    return mask

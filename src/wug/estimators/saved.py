@@ -1,0 +1,170 @@
+"""A fit as a file: plain JSON with the weights of every formula of the front, without pickle."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wug.core.errors import UserError
+from wug.estimators.candidate import Array, Candidate
+from wug.estimators.regressor import ArithmeticRegressor, Equation
+from wug.fleet.experiment import versions
+
+FORMAT = 1
+FILE_NAME = "formula.json"
+
+MEANINGS: Mapping[str, str] = {
+    "exact": "the formula meets the rows that were held out, up to rounding",
+    "noisy": "what the formula leaves of the target looks like noise",
+    "incomplete": "something is left in the target that no formula was found for",
+    "none": "the inputs do not explain the target",
+}
+
+
+class NamedRegressor(ArithmeticRegressor):
+    """The regressor for columns that have names but are no data frame.
+
+    Args:
+        names: Of the inputs.
+        options: As for :class:`ArithmeticRegressor`.
+    """
+
+    def __init__(self, names: Sequence[str], **options: Any) -> None:
+        super().__init__(**options)
+        self.names = names
+
+    @property
+    def names_(self) -> list[str]:
+        """Names of the inputs."""
+        return list(self.names)
+
+    @property
+    def equation_(self) -> Equation:
+        """The chosen formula."""
+        chosen: Equation = self._chosen[0]
+        return chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedFit:
+    """What is left of a fit: enough to predict.
+
+    Args:
+        target: Name of the column that was fitted.
+        columns: Names of the columns that are the inputs, in order.
+        expression: The formula as text, in the inputs' symbols.
+        candidate: Its weights.
+    """
+
+    target: str
+    columns: tuple[str, ...]
+    expression: str
+    candidate: Candidate
+
+    @property
+    def needed(self) -> list[int]:
+        """Places of the inputs that the formula uses."""
+        used = self.candidate.used_terms().exponents.any(0)
+        return [int(place) for place in np.flatnonzero(used)]
+
+    def predict(self, inputs: Array) -> Array:
+        """Evaluate the formula; NaN where it is not defined.
+
+        Args:
+            inputs: (row, in).
+        """
+        values = self.candidate.predict(inputs)
+        return np.where(np.isfinite(values), values, np.nan)
+
+
+def to_json(
+    model: NamedRegressor, columns: Sequence[str], target: str, inputs: Array, values: Array
+) -> dict[str, Any]:
+    """Return a fit as plain JSON data.
+
+    Args:
+        model: Fitted.
+        columns: Names of the inputs' columns.
+        target: Name of the target's column.
+        inputs: What it was fitted on, (row, in).
+        values: Of the target, (row,).
+    """
+    certificate = getattr(model, "certificate_", None)
+    return {
+        "format": FORMAT,
+        "target": target,
+        "columns": list(columns),
+        "symbols": model.names_,
+        "expression": str(model.expression_),
+        "latex": model.latex_,
+        "status": model.status_,
+        "weights": weights_to_json(model.equation_.candidate),
+        "front": [equation_to_json(equation) for equation in model.equations_],
+        "certificate": None if certificate is None else certificate.to_json(),
+        "rows": len(values),
+        "ranges": {
+            name: [float(f(column)) for f in (np.min, np.median, np.max)]
+            for name, column in zip((target, *columns), (values, *inputs.T), strict=True)
+        },
+        "versions": versions(),
+    }
+
+
+def equation_to_json(equation: Equation) -> dict[str, Any]:
+    """Return one formula of the front as plain JSON data."""
+    return {
+        "expression": str(equation),
+        "complexity": equation.complexity,
+        "error": equation.error,
+        "r2": None if math.isnan(equation.r2) else equation.r2,
+        "seconds": round(equation.seconds, 3),
+        "weights": weights_to_json(equation.candidate),
+    }
+
+
+def weights_to_json(candidate: Candidate) -> dict[str, Any]:
+    """Return the weights of a formula as nested lists."""
+    return {
+        "exponents": candidate.exponents.tolist(),
+        "coefficients": candidate.coefficients.tolist(),
+        "powers": candidate.powers.tolist(),
+    }
+
+
+def read_fit(folder: Path) -> SavedFit:
+    """Read what ``wug fit`` wrote.
+
+    Args:
+        folder: The folder of the fit.
+
+    Raises:
+        UserError: If there is no fit, or not one that this version can read.
+    """
+    path = folder / FILE_NAME
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{folder} holds no fit: {FILE_NAME}: {error.strerror}.") from None
+    except ValueError:
+        raise UserError(f"{path} is damaged: it is not JSON. Fit again.") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise UserError(f"{path} is not a fit of format {FORMAT}, which this wug reads. Fit again.")
+    try:
+        fit = SavedFit(
+            target=data["target"],
+            columns=tuple(data["columns"]),
+            expression=data["expression"],
+            candidate=Candidate(
+                **{name: np.array(rows, np.float64) for name, rows in data["weights"].items()}
+            ),
+        )
+        fit.predict(np.ones((1, len(fit.columns))))
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        raise UserError(f"{path} is damaged: {error!r}. Fit again.") from None
+    return fit

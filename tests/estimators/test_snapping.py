@@ -1,0 +1,59 @@
+"""Rounding only where the data allow it."""
+
+import numpy as np
+import pytest
+
+from wug.estimators.candidate import Candidate
+from wug.estimators.snapping import allowance, round_constants, round_exponents, simple_fractions
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(1, 3, (200, 2))
+
+
+def line(*coefficients: float) -> Candidate:
+    return Candidate(exponents=np.eye(2), coefficients=np.array([coefficients]), powers=np.ones(1))
+
+
+def test_what_is_meant_is_found() -> None:
+    target = X @ [0.5, 3.0]
+    rounded = round_constants(line(0.5 + 1e-9, 3.0 - 1e-9), X, target)
+    assert rounded.coefficients.tolist() == [[0.5, 3.0]]
+
+
+def test_what_the_data_contradict_stays() -> None:
+    target = X @ [0.501, 3.0]
+    assert round_constants(line(0.501, 3.0), X, target).coefficients.tolist() == [[0.501, 3.0]]
+
+
+def test_noise_decides_how_far_a_number_may_move() -> None:
+    noise = RNG.normal(size=200)
+    found, *_ = np.linalg.lstsq(X, X @ [1.0, 2.0] + 0.01 * noise, rcond=None)
+    target = X @ [1.0, 2.0] + 0.01 * noise
+    assert round_constants(line(*found), X, target).coefficients.tolist() == [[1.0, 2.0]]
+
+
+def test_terms_that_do_nothing_go() -> None:
+    rounded = round_constants(line(1.0, 1e-14), X, X[:, 0])
+    assert rounded.coefficients.tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("value", "tolerance", "first"),
+    [(0.3333333334, 1e-6, 1 / 3), (6.674 + 1e-13, 1e-6, 6.674), (-2.0000001, 1e-6, -2.0)],
+)
+def test_simple_numbers(value: float, tolerance: float, first: float) -> None:
+    assert simple_fractions(value, tolerance)[0] == first
+
+
+def test_exponents_respect_signs() -> None:
+    free = np.array([[0.52, 1.4, 1.9]])
+    odd = np.array([[0.0, 0.0, 1.0]])
+    signs = np.array([1.0, -1.0, 0.0])  # positive, negative, both
+    rounded = round_exponents(free, odd, signs, 2, largest=6)
+    assert rounded is not None and rounded.tolist() == [[0.5, 1.0, 1.0]]
+    assert round_exponents(free * 10, odd, signs, 2, largest=6) is None
+
+
+def test_the_allowance_has_a_floor() -> None:
+    assert allowance(0.0, np.ones(100)) == pytest.approx(1e-16)
+    assert allowance(1.0, np.ones(100), slack=5.0) == pytest.approx(1.05)
