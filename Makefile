@@ -10,10 +10,10 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # Two test processes share the machine; torch must not start more threads in each.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS)
 
-.PHONY: help run test test-slow lint docs index bench clean
+.PHONY: help run test test-slow lint docs index bench bench-formulas clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: .venv/run.stamp ## the single-module benchmark at laptop scale, ours beside the published numbers
 	$(BIN)/wug run mistry2022.single_module --scale laptop
@@ -40,6 +40,9 @@ index: .venv/dev.stamp ## write the registry's index anew
 bench: .venv/run.stamp ## the speed of the fleet against a plain training loop
 	$(BIN)/python benchmarks/fleet.py
 
+bench-formulas: .venv/bench.stamp ## formulas from tables of numbers, against other methods; resumes
+	$(BIN)/python benchmarks/formulas.py
+
 clean: ## remove .venv and all that was built; runs/ stays
 	rm -rf .venv build dist site .*_cache .hypothesis
 
@@ -64,4 +67,9 @@ clean: ## remove .venv and all that was built; runs/ stays
 .venv/dev.stamp: .venv/run.stamp requirements/dev.txt
 	@echo "installing the tools for tests and docs"
 	@$(PIP) -r requirements/dev.txt
+	@touch $@
+
+.venv/bench.stamp: .venv/run.stamp requirements/bench.txt
+	@echo "installing the methods that wug is compared with"
+	@$(PIP) -r requirements/bench.txt
 	@touch $@

@@ -1,0 +1,298 @@
+"""The methods that benchmarks/formulas.py compares, and one fit of one of them in its own process.
+
+Every method gets the same rows and the same time. The settings of the peers: pyoperon searches
+for accuracy and length (NSGA-II) with all arithmetic symbols and trees of up to 100 nodes, which
+the longest formulas need, and picks from its front by the Bayesian information criterion. Its own
+tolerance never ends that search and its warm start crashes; so it has a sixth of the time for a
+first try, which counts where the residual is rounding in single precision, and the rest for a
+second; the better one by the same criterion is its answer. gplearn runs generation by generation
+until the time is over; its parsimony is scaled by the targets' standard deviation, as if they were
+standardised. The multilayer perceptron trains on standardised data until its loss stands still.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+import sympy
+from formula_measures import (
+    EXACT_TOLERANCE,
+    NOISY_TOLERANCE,
+    relative_error,
+    same_formula,
+    time_limit,
+)
+from formula_suite import Array, Formula, symbols
+from sklearn.linear_model import LinearRegression
+from sklearn.neural_network import MLPRegressor
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+JUDGING_SECONDS = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One fit."""
+
+    formula: Formula
+    seconds: float
+    threads: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """What a method returns.
+
+    Args:
+        predict: From rows to targets.
+        expression: The formula found in the symbols of the inputs, or None.
+    """
+
+    predict: Callable[[Array], Array]
+    expression: Callable[[], Any] = lambda: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A method of the table.
+
+    Args:
+        name: Its row.
+        package: Whose version is recorded.
+        needs: Module and attribute without which it is not available.
+        fit: Fits one task.
+        threaded: Whether it uses more than one core; others run side by side.
+    """
+
+    name: str
+    package: str
+    needs: tuple[str, str]
+    fit: Callable[[Task], Fit]
+    threaded: bool = False
+
+    def missing(self) -> str | None:
+        """Say why the method is not available, or None."""
+        module, attribute = self.needs
+        try:
+            getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as reason:
+            return str(reason)
+        return None
+
+    def version(self) -> str:
+        """Return the version of its package."""
+        return version(self.package)
+
+
+def fit_wug(task: Task) -> Fit:
+    from wug.estimators import ArithmeticRegressor
+
+    model = ArithmeticRegressor(time_budget=task.seconds, random_state=task.seed)
+    model.fit(*task.formula.train())
+    # Columns without names are x1, x2, ...
+    ours = symbols(task.formula.inputs).values()
+    names = {f"x{i + 1}": symbol for i, symbol in enumerate(ours)}
+    return Fit(
+        predict=model.predict,
+        expression=lambda: sympy.sympify(str(model.expression_), locals=names),
+    )
+
+
+def fit_pyoperon(task: Task) -> Fit:
+    from pyoperon.sklearn import SymbolicRegressor
+
+    x, y = task.formula.train()
+    criterion = "bayesian_information_criterion"
+    tries: list[Any] = []
+    for share in (1 / 6, 5 / 6):
+        model = SymbolicRegressor(
+            allowed_symbols="add,sub,mul,div,pow,sqrt,square,constant,variable",
+            objectives=["r2", "length"],
+            model_selection_criterion=criterion,
+            optimizer_iterations=5,
+            max_length=100,
+            generations=1_000_000,
+            max_evaluations=1_000_000_000,
+            n_threads=task.threads,
+            random_state=task.seed + len(tries),
+            max_time=max(1, round(share * task.seconds)),
+        )
+        tries.append(model.fit(x, y))
+        if np.mean((model.predict(x) - y) ** 2) < 1e-11 * np.var(y):
+            break
+    best = min(tries, key=lambda one: min(each[criterion] for each in one.pareto_front_))
+    text = best.get_model_string(best.model_, 12, task.formula.names).replace("^", "**")
+    return Fit(
+        predict=best.predict,
+        expression=lambda: sympy.sympify(text, locals=symbols(task.formula.inputs)),
+    )
+
+
+def fit_gplearn(task: Task) -> Fit:
+    from gplearn.genetic import SymbolicRegressor
+
+    x, y = task.formula.train()
+    model = SymbolicRegressor(
+        function_set=("add", "sub", "mul", "div", "sqrt", "inv", "neg"),
+        metric="rmse",
+        const_range=(-5.0, 5.0),
+        parsimony_coefficient=1e-3 * y.std(),
+        stopping_criteria=1e-8 * y.std(),
+        warm_start=True,
+        low_memory=True,
+        random_state=task.seed,
+    )
+    began = time.perf_counter()
+    generation, last, used = 0, 0.0, 0.0
+    while used + 1.5 * last < task.seconds:
+        generation += 1
+        model.set_params(generations=generation).fit(x, y)
+        last, used = time.perf_counter() - began - used, time.perf_counter() - began
+        if model._program.raw_fitness_ <= model.stopping_criteria:
+            break
+    inputs = list(symbols(task.formula.inputs).values())
+    return Fit(
+        predict=model.predict, expression=lambda: read_gplearn(model._program.program, inputs)
+    )
+
+
+def read_gplearn(program: list[Any], inputs: list[Any]) -> Any:
+    """Return a gplearn program's formula, guards included: x/0 is 1, 1/0 is 0, roots are of |x|."""
+    functions: dict[str, Callable[..., Any]] = {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "div": lambda a, b: a / b if b != 0 else sympy.Integer(1),
+        "sqrt": lambda a: sympy.sqrt(sympy.Abs(a)),
+        "inv": lambda a: 1 / a if a != 0 else sympy.Integer(0),
+        "neg": lambda a: -a,
+    }
+    stack: list[Any] = []
+    for node in reversed(program):
+        if hasattr(node, "arity"):
+            stack.append(functions[node.name](*(stack.pop() for _ in range(node.arity))))
+        else:
+            stack.append(inputs[node] if isinstance(node, int) else sympy.Float(float(node)))
+    return stack.pop()
+
+
+def fit_linear(task: Task) -> Fit:
+    model = LinearRegression().fit(*task.formula.train())
+    terms = zip(model.coef_, symbols(task.formula.inputs).values(), strict=True)
+    return Fit(
+        predict=model.predict,
+        expression=lambda: model.intercept_ + sum(weight * symbol for weight, symbol in terms),
+    )
+
+
+def fit_mlp(task: Task) -> Fit:
+    x, y = task.formula.train()
+    x_scaler, y_scaler = StandardScaler().fit(x), StandardScaler().fit(y[:, None])
+    x, y = x_scaler.transform(x), y_scaler.transform(y[:, None])[:, 0]
+    model = MLPRegressor(hidden_layer_sizes=(64, 64), random_state=task.seed)
+    began = time.perf_counter()
+    best, since = np.inf, 0
+    while since < 100 and time.perf_counter() - began < task.seconds:
+        loss = model.partial_fit(x, y).loss_
+        since = 0 if loss < 0.99 * best else since + 1
+        best = min(best, loss)
+    return Fit(
+        predict=lambda rows: y_scaler.inverse_transform(
+            model.predict(x_scaler.transform(rows))[:, None]
+        )[:, 0]
+    )
+
+
+METHODS = {
+    one.name: one
+    for one in (
+        Method(
+            name="wug",
+            package="wug",
+            needs=("wug.estimators", "ArithmeticRegressor"),
+            fit=fit_wug,
+            threaded=True,
+        ),
+        Method(
+            name="pyoperon",
+            package="pyoperon",
+            needs=("pyoperon.sklearn", "SymbolicRegressor"),
+            fit=fit_pyoperon,
+            threaded=True,
+        ),
+        Method(
+            name="gplearn",
+            package="gplearn",
+            needs=("gplearn.genetic", "SymbolicRegressor"),
+            fit=fit_gplearn,
+        ),
+        Method(
+            name="linear",
+            package="scikit-learn",
+            needs=("sklearn.linear_model", "LinearRegression"),
+            fit=fit_linear,
+        ),
+        Method(
+            name="mlp",
+            package="scikit-learn",
+            needs=("sklearn.neural_network", "MLPRegressor"),
+            fit=fit_mlp,
+        ),
+    )
+}
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of this process and its children so far."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, kinds))
+
+
+def work(name: str, task: Task, connection: Connection) -> None:
+    """Fit and judge; send a word when ready, the times when fitted, and the judgement."""
+    os.setpgrp()  # whoever kills this process can kill its children with it
+    method = METHODS[name]
+    method.missing()  # imports it
+    connection.send({})
+    try:
+        with threadpool_limits(task.threads):
+            wall, cpu = time.perf_counter(), cpu_seconds()
+            fit = method.fit(task)
+            wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
+            connection.send({"seconds": wall, "cpu_seconds": cpu})
+            connection.send(judge(fit, task.formula))
+    except Exception as reason:  # A failure is a result.
+        connection.send({"status": "failed", "remark": f"{type(reason).__name__}: {reason}"})
+
+
+def judge(fit: Fit, formula: Formula) -> dict[str, Any]:
+    """Return the formula found, whether it is the true one, and the error outside."""
+    x, y = formula.test()
+    error = relative_error(np.asarray(fit.predict(x)).reshape(-1), y)
+    verdict: dict[str, Any] = {
+        "error": error if np.isfinite(error) else None,
+        "expression": None,
+        "recovered": False,
+    }
+    tolerance = NOISY_TOLERANCE if formula.noise else EXACT_TOLERANCE
+    try:
+        with time_limit(JUDGING_SECONDS):
+            found = fit.expression()
+            verdict["expression"] = None if found is None else str(found)
+            verdict["recovered"] = found is not None and same_formula(
+                found, formula.truth(), formula.inputs, formula.train()[0], tolerance
+            )
+    except Exception as reason:  # SymPy fails in many ways; none of them is a recovery.
+        verdict["remark"] = f"not comparable: {type(reason).__name__}: {reason}"
+    return verdict
