@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from torch.testing import assert_close
 
-from wug.functional.nac_weight import golden_nac_weight, nac_radius, nac_variance, nac_weight
+from wug.functional.nac_weight import (
+    golden_nac_weight,
+    nac_parameters,
+    nac_radius,
+    nac_variance,
+    nac_weight,
+)
 
 PHI = (1 + math.sqrt(5)) / 2
 hats = st.floats(-20, 20)
@@ -72,3 +78,12 @@ def test_radius_table(sizes, radius):
 def test_radius_gives_the_glorot_variance(in_features, out_features):
     fan = max(in_features + out_features, 5)
     assert nac_variance(nac_radius(in_features, out_features)) == pytest.approx(2 / fan, rel=1e-9)
+
+
+@pytest.mark.parametrize("weight", [nac_weight, golden_nac_weight])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_parameters_of_discrete_weights(weight, dtype):
+    discrete = torch.tensor([-1.0, 0.0, 1.0], dtype=dtype)
+    w_hat, m_hat = nac_parameters(discrete, torch.full_like(discrete, 0.5), discrete + 2)
+    assert torch.equal(weight(w_hat, m_hat), discrete)
+    assert m_hat[1] == 2, "where the weight is 0 it stays"

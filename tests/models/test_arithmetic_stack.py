@@ -59,6 +59,34 @@ def test_options_reach_the_units():
     assert stack.layers[0].clamp == "none" and stack.layers[1].weight == "sigmoid"
 
 
+@pytest.mark.parametrize(
+    ("units", "hidden", "sizes"),
+    [
+        (("nau", "nmu", "linear"), (4, 3), [(4, 5), (3, 4), (1, 3)]),
+        (("nau", "nmu", "linear"), 4, [(4, 5), (4, 4), (1, 4)]),
+        (("nau", "nmu"), [7], [(7, 5), (1, 7)]),
+        (("nau",), (), [(1, 5)]),
+        (("nau",), 2, [(1, 5)]),
+    ],
+)
+def test_widths(units, hidden, sizes):
+    stack = ArithmeticStack(5, 1, units=units, hidden_features=hidden)
+    assert [tuple(layer.weight.shape) for layer in stack.layers] == sizes
+    assert stack(torch.rand(7, 5)).shape == (7, 1)
+
+
+def test_equal_widths_are_one_width():
+    one, each = (
+        ArithmeticStack(
+            5, 1, units=("nau", "nmu", "nau"), hidden_features=hidden,
+            generator=torch.Generator().manual_seed(2),
+        ).state_dict()
+        for hidden in (3, (3, 3))
+    )  # fmt: skip
+    assert list(one) == list(each) == [f"layers.{place}.weight" for place in range(3)]
+    assert all(torch.equal(one[name], each[name]) for name in one)
+
+
 def test_redraws_every_unit(stack):
     before = {name: value.clone() for name, value in stack.named_parameters()}
     stack.reset_parameters(torch.Generator().manual_seed(4))
@@ -70,3 +98,8 @@ def test_bad_input():
         ArithmeticStack(2, 1, units=())
     with pytest.raises(UserError, match="unknown unit 'nmuu'; did you mean nmu"):
         ArithmeticStack(2, 1, units=("nmuu",))
+    with pytest.raises(UserError, match="hidden_features must have 1 entries, .*; got 2"):
+        ArithmeticStack(2, 1, units=("nau", "nmu"), hidden_features=(3, 4))
+    for hidden in (0, (0,)):
+        with pytest.raises(UserError, match="hidden_features must be at least 1; got 0"):
+            ArithmeticStack(2, 1, units=("nau", "nmu"), hidden_features=hidden)

@@ -206,7 +206,7 @@ def test_functions_of_parameters_are_pure(entry):
     other.load_state_dict(given)
     kept = {name: value.clone() for name, value in given.items()}
     own = params_of(unit)
-    for name in ("weights", "project", "penalty"):
+    for name in ("weights", "project", "penalty", "penalties"):
         if not hasattr(unit, name):
             continue
         result = getattr(unit, name)(given)
@@ -229,6 +229,16 @@ def test_penalty_is_a_finite_scalar_that_pulls(entry):
     assert any(pull is not None and pull.any() for pull in pulls)
 
 
+@units_with("penalties")
+def test_penalties_are_finite_scalars_that_pull(entry):
+    unit = make(entry)
+    params = {name: value.requires_grad_() for name, value in params_of(unit).items()}
+    for penalty in unit.penalties(params).values():
+        assert penalty.shape == () and penalty.isfinite() and penalty >= 0
+        pulls = torch.autograd.grad(penalty, params.values(), allow_unused=True)
+        assert any(pull is not None and pull.any() for pull in pulls)
+
+
 @units_with("project")
 def test_projection_keeps_keys_and_shapes_and_is_idempotent(entry):
     unit = make(entry)
@@ -239,6 +249,36 @@ def test_projection_keeps_keys_and_shapes_and_is_idempotent(entry):
     }
     assert same(once, params) == (entry.key in UNPULLED)
     assert same(unit.project(once), once)
+
+
+@units_with("discrete")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_discrete_values_are_reached_exactly(entry, dtype):
+    unit = make(entry, dtype=dtype)
+    params = params_of(unit)
+    for name, discrete in unit.discrete.items():
+        names = discrete.parameters or (name,)
+        if not set(names) <= set(params):
+            continue  # an option that is off
+        present = [params[n] for n in names]
+        nearest = discrete.nearest(discrete.weight(*present))
+        if discrete.values is not None:
+            assert set(nearest.flatten().tolist()) <= set(discrete.values)
+        reached = dict(zip(names, discrete.raw(nearest, *present), strict=True))
+        assert {n: v.shape for n, v in reached.items()} == {n: params[n].shape for n in names}
+        assert torch.equal(discrete.weight(*reached.values()), nearest)
+        params |= reached
+    for weight in unit.weights(params).values():
+        assert torch.equal(2 * weight, (2 * weight).round()), "halves are the finest by default"
+
+
+@units_with("guards")
+def test_guards_are_attributes_that_can_go(entry):
+    unit = make(entry)
+    for name, plain in unit.guards.items():
+        assert isinstance(getattr(unit, name), float)
+        setattr(unit, name, plain)
+    assert unit(inputs(4, 2).abs() + 1).isfinite().all()
 
 
 @every_unit

@@ -21,11 +21,16 @@ SLOW = {
     "relu": lambda f, z: z if z > 0 else 0 * z,
     "relu6": lambda f, z: 0 * z if z < 0 else 0 * z + 6 if z > 6 else z,
     "leaky_relu": lambda f, z: z if z > 0 else 0.01 * z,
+    "prelu": lambda f, z, slope: z if z > 0 else slope * z,
     "elu": lambda f, z: z if z > 0 else f.exp(z) - 1,
     "selu": lambda f, z: SELU_SCALE * (z if z > 0 else SELU_ALPHA * (f.exp(z) - 1)),
     "gelu": lambda f, z: z * (1 + erf(f, z)) / 2,
     "silu": lambda f, z: z / (1 + f.exp(-z)),
+    "threshold": lambda f, z: z if z > 0.1 else 0 * z + 20,
+    "hardtanh": lambda f, z: 0 * z - 1 if z < -1 else 0 * z + 1 if z > 1 else z,
     "tanh": lambda f, z: f.tanh(z),
+    "tanhshrink": lambda f, z: z - f.tanh(z),
+    "softshrink": lambda f, z: z - 0.5 if z > 0.5 else z + 0.5 if z < -0.5 else 0 * z,
     "sigmoid": lambda f, z: 1 / (1 + f.exp(-z)),
     "softsign": lambda f, z: z / (1 + abs(z)),
     "softplus": lambda f, z: f.log(1 + f.exp(z)) if z < 20 else z,
@@ -35,29 +40,38 @@ SLOW = {
 
 def reference(activation):
     def compute(functions, x, params):
-        depth = len(params) // 2
+        depth = sum(name.startswith("weight") for name in params)
         for layer in range(depth):
             rows, biases = params[f"weight_{layer}"], params[f"bias_{layer}"]
             x = [
                 sum((w * x_i for w, x_i in zip(row, x, strict=True)), b)
                 for row, b in zip(rows, biases, strict=True)
             ]
-            if layer < depth - 1:
-                x = [SLOW[activation](functions, z) for z in x]
+            if layer < depth - 1 and activation == "crelu":
+                x = [SLOW["relu"](functions, z) for z in [*x, *(-z for z in x)]]
+            elif layer < depth - 1:
+                slopes = [params[f"slope_{layer}"]] if activation == "prelu" else []
+                x = [SLOW[activation](functions, z, *slopes) for z in x]
         return x
 
     return compute
 
 
 def test_every_activation_has_a_reference():
-    assert set(SLOW) == set(ACTIVATIONS)
+    assert {*SLOW, "crelu"} == set(ACTIVATIONS)
+    table_5 = (
+        "hardtanh relu6 softsign tanh sigmoid threshold selu elu softshrink relu leaky_relu "
+        "tanhshrink softplus prelu identity"
+    )
+    assert set(table_5.split()) < set(ACTIVATIONS)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_activations(activation, randomise, matches, spells):
     mlp = randomise(MLP(2, 1, hidden_features=3, activation=activation))
     matches(mlp, reference(activation))
-    spells(mlp, **{activation: lambda z: SLOW[activation](math, z)})
+    name = "relu" if activation == "crelu" else activation
+    spells(mlp, **{name: lambda *arguments: SLOW[name](math, *arguments)})
 
 
 @pytest.mark.parametrize("num_hidden", [0, 1, 2])
@@ -75,6 +89,19 @@ def test_initial_weights(starts_uniform):
     smooth = MLP(4, 1, hidden_features=2, activation="tanh")
     starts_uniform(smooth, "weight_0", -1.0, 1.0)  # Glorot: sqrt(6 / (4 + 2))
     assert not any(smooth.get_parameter(name).any() for name in ("bias_0", "bias_1"))
+
+
+def test_widths_of_crelu():
+    mlp = MLP(2, 1, hidden_features=3, num_hidden=2, activation="crelu")
+    assert [tuple(weight.shape) for weight, _ in mlp.layers()] == [(3, 2), (3, 6), (1, 6)]
+
+
+def test_slopes_of_prelu_are_learned():
+    mlp = MLP(2, 1, num_hidden=2, activation="prelu")
+    assert mlp.slope_0.item() == mlp.slope_1.item() == 0.25
+    mlp(torch.tensor([[1.0, -2.0]])).sum().backward()
+    assert mlp.slope_0.grad != 0 and mlp.slope_1.grad != 0
+    assert not any("slope" in name for name in mlp.weights(dict(mlp.named_parameters())))
 
 
 def test_trace(generator):

@@ -6,7 +6,6 @@ the exponent. So a monomial is exp(E ln|x|) times the product of the signs of it
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 # exp of this is within the range of float64, its square too.

@@ -11,6 +11,8 @@ from torch import Tensor
 LOG_GOLDEN_RATIO = math.log((1 + math.sqrt(5)) / 2)
 # The reference's floor on fan-in + fan-out: the variance tends to 1/2, so 4 or less has no root.
 SMALLEST_FAN = 5
+# Far beyond these, with base phi too, tanh and sigmoid are exactly 1 in float64.
+SATURATED_TANH, SATURATED_SIGMOID = 50.0, 100.0
 
 
 def nac_weight(w_hat: Tensor, m_hat: Tensor) -> Tensor:
@@ -30,6 +32,22 @@ def golden_nac_weight(w_hat: Tensor, m_hat: Tensor) -> Tensor:
     the powers they can't overflow.
     """
     return nac_weight(w_hat * LOG_GOLDEN_RATIO, m_hat * LOG_GOLDEN_RATIO)
+
+
+def nac_parameters(weight: Tensor, w_hat: Tensor, m_hat: Tensor) -> tuple[Tensor, Tensor]:
+    """Return W_hat and M_hat that give weights of -1, 0 or 1 exactly, of either base.
+
+    Args:
+        weight: The weights, each -1, 0 or 1.
+        w_hat: The present W_hat.
+        m_hat: The present M_hat, which stays where the weight is 0.
+
+    Example:
+        >>> now = torch.zeros(3)
+        >>> nac_weight(*nac_parameters(torch.tensor([-1.0, 0.0, 1.0]), now, now))
+        tensor([-1.,  0.,  1.])
+    """
+    return SATURATED_TANH * weight, torch.where(weight == 0, m_hat, SATURATED_SIGMOID)
 
 
 def nac_variance(radius: float) -> float:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from wug.core import index
-from wug.core.errors import require_at_least
+from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
 
 
@@ -39,7 +39,7 @@ class ArithmeticStack(nn.Module):
         in_features: Number of inputs.
         out_features: Number of outputs.
         units: Keys of the units from the input to the output, such as ``("nau", "nmu")``.
-        hidden_features: Width between the units.
+        hidden_features: Width between the units; a sequence has one for each gap.
         options: Keyword arguments of each unit.
         generator: Source of the initial weights.
         device: As for any torch layer.
@@ -47,6 +47,9 @@ class ArithmeticStack(nn.Module):
 
     Shape:
         (..., in_features) -> (..., out_features).
+
+    Raises:
+        UserError: If the number of widths is not that of the gaps.
 
     Example:
         >>> stack = ArithmeticStack(4, 1, units=("nau", "nmu"))
@@ -67,7 +70,7 @@ class ArithmeticStack(nn.Module):
         out_features: int,
         *,
         units: Sequence[str] = ("nau", "nmu"),
-        hidden_features: int = 2,
+        hidden_features: int | Sequence[int] = 2,
         options: Sequence[Mapping[str, Any]] | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -75,8 +78,18 @@ class ArithmeticStack(nn.Module):
     ) -> None:
         super().__init__()
         require_at_least("ArithmeticStack", "number of units", len(units), 1)
-        require_at_least("ArithmeticStack", "hidden_features", hidden_features, 1)
-        sizes = (in_features, *[hidden_features] * (len(units) - 1), out_features)
+        num_gaps = len(units) - 1
+        widths = (
+            [hidden_features] * num_gaps if isinstance(hidden_features, int) else hidden_features
+        )
+        if len(widths) != num_gaps:
+            raise UserError(
+                f"ArithmeticStack: hidden_features must have {num_gaps} entries, one between each "
+                f"two units; got {len(widths)}."
+            )
+        for width in widths:
+            require_at_least("ArithmeticStack", "hidden_features", width, 1)
+        sizes = (in_features, *widths, out_features)
         self.in_features, self.out_features = in_features, out_features
         self.layers = nn.ModuleList(
             index.get("unit", key)(
@@ -143,7 +156,7 @@ class ArithmeticStack(nn.Module):
             values = dict(
                 zip([sympy.Symbol(name, real=True) for name in inner], expressions, strict=True)
             )
-            expressions = [e.subs(values) for e in cast(Any, layer).formula(inner)]
+            expressions = [e.xreplace(values) for e in cast(Any, layer).formula(inner)]
         return expressions
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:

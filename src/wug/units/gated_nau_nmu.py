@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.discrete import SELECTION, SIGNS
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.sparsity import distance_to_discrete
@@ -62,6 +63,8 @@ class GatedNAUNMU(nn.Module):
     References:
         madsen2020
     """
+
+    discrete = {"weight_add": SIGNS, "weight_mul": SELECTION}
 
     def __init__(
         self,

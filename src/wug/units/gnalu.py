@@ -14,9 +14,15 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.discrete import Discrete
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, xavier_bound
-from wug.functional.nac_weight import LOG_GOLDEN_RATIO, golden_nac_weight, nac_radius
+from wug.functional.nac_weight import (
+    LOG_GOLDEN_RATIO,
+    golden_nac_weight,
+    nac_parameters,
+    nac_radius,
+)
 from wug.functional.weighted_sum import weighted_sum
 
 
@@ -68,6 +74,11 @@ class GNALU(nn.Module):
     References:
         rana2019, mistry2022
     """
+
+    discrete = {
+        "weight": Discrete((-1.0, 0.0, 1.0), ("w_hat", "m_hat"), golden_nac_weight, nac_parameters)
+    }
+    guards = {"epsilon": 0.0}
 
     def __init__(
         self,

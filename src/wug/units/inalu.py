@@ -6,6 +6,7 @@ multiplicative path, clipping, a pull away from zero, and restarts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -14,9 +15,10 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.expressions import input_symbols, numbers
+from wug.functional.discrete import Discrete, gate_of
+from wug.functional.expressions import exact, input_symbols, numbers, signed
 from wug.functional.initialise import fill_normal, fill_uniform
-from wug.functional.nac_weight import nac_weight
+from wug.functional.nac_weight import nac_parameters, nac_weight
 from wug.functional.weighted_sum import gated_product, weighted_sum
 
 # Mean of W_hat, mean of M_hat, standard deviation of both and of the gate (whose mean is 0).
@@ -83,6 +85,16 @@ class INALU(nn.Module):
     """
 
     sparsity_aggregate = "mean"
+    discrete = {
+        "weight_add": Discrete(
+            (-1.0, 0.0, 1.0), ("w_hat_add", "m_hat_add"), nac_weight, nac_parameters
+        ),
+        "weight_mul": Discrete(
+            (-1.0, 0.0, 1.0), ("w_hat_mul", "m_hat_mul"), nac_weight, nac_parameters
+        ),
+        "gate": gate_of("gate"),
+    }
+    guards = {"epsilon": 0.0, "omega": math.inf}
 
     def __init__(
         self,
@@ -158,7 +170,7 @@ class INALU(nn.Module):
         }
 
     def formula(self, names: Sequence[str] | None = None) -> list[Any]:
-        """Return one SymPy expression per output, for exponents below omega."""
+        """Return one SymPy expression per output."""
         import sympy
 
         x = input_symbols(names, self.in_features)
@@ -171,12 +183,16 @@ class INALU(nn.Module):
             strict=True,
         ):
             added = sum(w * x_i for w, x_i in zip(w_add, x, strict=True))
-            signed = sympy.prod(
-                sympy.Max(sympy.Abs(x_i), self.epsilon) ** w
-                * (sympy.sign(x_i) * abs(w) + 1 - abs(w))
-                for w, x_i in zip(w_mul, x, strict=True)
-            )
-            outputs.append(gate * added + (1 - gate) * signed)
+            factors = [
+                (x_i, sympy.Max(abs(x_i), self.epsilon) ** w, sympy.sign(x_i) * abs(w) + 1 - abs(w))
+                for w, x_i in zip(map(exact, w_mul), x, strict=True)
+            ]
+            if math.isinf(self.omega):
+                multiplied = sympy.prod(signed(*factor) for factor in factors)
+            else:
+                _, sizes, signs = map(sympy.prod, zip(*factors, strict=True))
+                multiplied = signs * sympy.Min(sizes, sympy.exp(exact(self.omega)))
+            outputs.append(gate * added + (1 - gate) * multiplied)
         return outputs
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.discrete import COEFFICIENTS
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.weighted_sum import weighted_sum
@@ -52,6 +53,8 @@ class Linear(nn.Module):
     References:
         madsen2020
     """
+
+    discrete = {"weight": COEFFICIENTS, "bias": COEFFICIENTS}
 
     def __init__(
         self,

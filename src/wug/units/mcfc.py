@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.discrete import CHOICE, gate_of
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.mass_conserving import fill_junction_and_gate, reward_of_size, shares
 from wug.functional.weighted_sum import weighted_sum
@@ -73,6 +74,7 @@ class MCFC(nn.Module):
     """
 
     sparsity_aggregate = "mean"
+    discrete = {"junction": CHOICE, "gate": gate_of("gate_weight", "gate_bias")}
 
     def __init__(
         self,

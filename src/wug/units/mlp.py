@@ -18,27 +18,35 @@ from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, kaiming_bound, xavier_bound
 from wug.functional.weighted_sum import weighted_sum
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+# torch's functions with torch's defaults; Threshold has none, and takes those of its example.
+ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
     "relu": F.relu,
     "relu6": F.relu6,
     "leaky_relu": F.leaky_relu,
+    "prelu": lambda x, slope: torch.where(x > 0, x, slope * x),
+    "crelu": lambda x: torch.cat((F.relu(x), F.relu(-x)), -1),
     "elu": F.elu,
     "selu": F.selu,
     "gelu": F.gelu,
     "silu": F.silu,
+    "threshold": lambda x: F.threshold(x, 0.1, 20.0),
+    "hardtanh": F.hardtanh,
     "tanh": torch.tanh,
+    "tanhshrink": F.tanhshrink,
+    "softshrink": F.softshrink,
     "sigmoid": torch.sigmoid,
     "softsign": F.softsign,
     "softplus": F.softplus,
     "identity": lambda x: x,
 }
-RECTIFIERS = ("relu", "relu6", "leaky_relu", "elu", "selu", "gelu", "silu")
+RECTIFIERS = ("relu", "relu6", "leaky_relu", "prelu", "crelu", "elu", "selu", "gelu", "silu")
+INITIAL_SLOPE = 0.25
 
 
 @register(
     "unit",
     name="MLP",
-    references=("madsen2020",),
+    references=("madsen2020", "trask2018"),
     equation=r"y = W_L\, f(\dots f(W_1 x + b_1) \dots) + b_L",
     operations=(),
     failure_modes=("It does not extrapolate: outside the training range errors grow at once.",),
@@ -52,14 +60,15 @@ class MLP(nn.Module):
         W_l -> weight_l, b_l -> bias_l, f -> activation.
 
     Departures:
-        None: Glorot weights, He's for the family of rectifiers, zero biases.
+        None: Glorot weights, He's for the family of rectifiers, zero biases. trask2018 does not
+        say where its networks start; PReLU has one slope per layer, at first 0.25, as in torch.
 
     Args:
         in_features: Number of inputs.
         out_features: Number of outputs.
         hidden_features: Width of the hidden layers.
         num_hidden: Number of hidden layers.
-        activation: One of `ACTIVATIONS`.
+        activation: One of `ACTIVATIONS`; ``"crelu"`` passes on f(x) and f(-x), twice the width.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -72,7 +81,7 @@ class MLP(nn.Module):
         torch.Size([5, 1])
 
     References:
-        madsen2020
+        madsen2020, trask2018
     """
 
     def __init__(
@@ -94,35 +103,52 @@ class MLP(nn.Module):
         require_at_least("MLP", "num_hidden", num_hidden, 0)
         require_choice("MLP", "activation", activation, ACTIVATIONS)
         self.in_features, self.out_features, self.activation = in_features, out_features, activation
-        self.sizes = (in_features, *[hidden_features] * num_hidden, out_features)
-        for layer, (fan_in, fan_out) in enumerate(zip(self.sizes, self.sizes[1:], strict=False)):
+        passed_on = hidden_features * (2 if activation == "crelu" else 1)
+        fans_in = (in_features, *[passed_on] * num_hidden)
+        fans_out = (*[hidden_features] * num_hidden, out_features)
+        self.sizes = tuple(zip(fans_in, fans_out, strict=True))
+        for layer, (fan_in, fan_out) in enumerate(self.sizes):
             weight = torch.empty(fan_out, fan_in, device=device, dtype=dtype)
             self.register_parameter(f"weight_{layer}", nn.Parameter(weight))
             self.register_parameter(f"bias_{layer}", nn.Parameter(weight.new_empty(fan_out)))
+            if activation == "prelu" and layer < num_hidden:
+                self.register_parameter(f"slope_{layer}", nn.Parameter(weight.new_empty(())))
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""
-        for layer, (fan_in, fan_out) in enumerate(zip(self.sizes, self.sizes[1:], strict=False)):
-            hidden = layer < len(self.sizes) - 2
+        for layer, (fan_in, fan_out) in enumerate(self.sizes):
+            hidden = layer < len(self.sizes) - 1
             rectified = hidden and self.activation in RECTIFIERS
             bound = kaiming_bound(fan_in) if rectified else xavier_bound(fan_in, fan_out)
             fill_uniform(self.get_parameter(f"weight_{layer}"), -bound, bound, generator)
             nn.init.zeros_(self.get_parameter(f"bias_{layer}"))
+            if hidden and self.activation == "prelu":
+                nn.init.constant_(self.get_parameter(f"slope_{layer}"), INITIAL_SLOPE)
 
     def layers(self) -> list[tuple[Tensor, Tensor]]:
         """Return the layers' weights and biases in order."""
         return [
             (getattr(self, f"weight_{layer}"), getattr(self, f"bias_{layer}"))
-            for layer in range(len(self.sizes) - 1)
+            for layer in range(len(self.sizes))
         ]
+
+    def slopes(self, layer: int) -> list[Tensor]:
+        """Return what the activation of a layer has learned: PReLU's slope, else nothing."""
+        return [getattr(self, f"slope_{layer}")] if self.activation == "prelu" else []
+
+    def hidden(self, x: Tensor) -> list[Tensor]:
+        """Return the input and the activations of every hidden layer."""
+        values = [x]
+        for layer, (weight, bias) in enumerate(self.layers()[:-1]):
+            value = weighted_sum(values[-1], weight) + bias
+            values.append(ACTIVATIONS[self.activation](value, *self.slopes(layer)))
+        return values
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the network's output."""
-        *hidden, (weight, bias) = self.layers()
-        for hidden_weight, hidden_bias in hidden:
-            x = ACTIVATIONS[self.activation](weighted_sum(x, hidden_weight) + hidden_bias)
-        return weighted_sum(x, weight) + bias
+        weight, bias = self.layers()[-1]
+        return weighted_sum(self.hidden(x)[-1], weight) + bias
 
     def weights(self, params: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the weight matrices."""
@@ -133,22 +159,20 @@ class MLP(nn.Module):
         import sympy
 
         values: list[Any] = list(input_symbols(names, self.in_features))
+        activation = sympy.Function("relu" if self.activation == "crelu" else self.activation)
         layers = [(numbers(weight), numbers(bias)) for weight, bias in self.layers()]
-        for depth, (weight, bias) in enumerate(layers):
+        for layer, (weight, bias) in enumerate(layers):
             values = [
                 sum((w * v for w, v in zip(row, values, strict=True)), b)
                 for row, b in zip(weight, bias, strict=True)
             ]
-            if depth < len(layers) - 1:
-                values = [sympy.Function(self.activation)(value) for value in values]
+            if layer < len(layers) - 1:
+                both = [*values, *(-v for v in values)] if self.activation == "crelu" else values
+                values = [activation(v, *map(numbers, self.slopes(layer))) for v in both]
         return values
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:
         """Return the activations of every layer."""
-        steps: dict[str, Tensor] = {}
-        *hidden, _ = self.layers()
-        value = x
-        for depth, (weight, bias) in enumerate(hidden):
-            value = ACTIVATIONS[self.activation](weighted_sum(value, weight) + bias)
-            steps[f"hidden_{depth}"] = value
+        _, *hidden = self.hidden(x)
+        steps = {f"hidden_{layer}": value for layer, value in enumerate(hidden)}
         return steps | {"output": self(x)}

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.expressions import input_symbols, numbers
+from wug.functional.discrete import CHOICE, SELECTION, ZERO, gate_of
+from wug.functional.expressions import exact, input_symbols, numbers, polar_product, signed
 from wug.functional.mass_conserving import fill_junction_and_gate, reward_of_size, shares
 from wug.functional.weighted_sum import gated_product, weighted_sum
 
@@ -81,6 +82,13 @@ class MulMCFC(nn.Module):
     """
 
     sparsity_aggregate = "mean"
+    discrete = {
+        "junction": CHOICE,
+        "gate": gate_of("gate_weight", "gate_bias"),
+        "bias": ZERO,
+        "sign_gate": SELECTION,
+    }
+    guards = {"epsilon": 0.0}
 
     def __init__(
         self,
@@ -159,7 +167,10 @@ class MulMCFC(nn.Module):
         import sympy
 
         x = input_symbols(names, self.in_features)
+        sizes = [sympy.Max(abs(x_i), self.epsilon) for x_i in x]
         effective = self.weights(dict(self.named_parameters()))
+        no_turns = self.junction.new_zeros(1, self.in_features)
+        [turns] = numbers(effective.get("sign_gate", no_turns))
         outputs = []
         for row, [gate], [bias] in zip(
             numbers(effective["shares"]),
@@ -167,24 +178,16 @@ class MulMCFC(nn.Module):
             numbers(effective["bias"]),
             strict=True,
         ):
-            size = sympy.prod(
-                sympy.Max(sympy.Abs(x_i), self.epsilon) ** (gate * share)
-                for share, x_i in zip(row, x, strict=True)
-            )
-            sign: Any = 1
             if self.sign == "inalu":
-                sign = sympy.prod(
-                    sympy.sign(x_i) * share + 1 - share for share, x_i in zip(row, x, strict=True)
+                product = sympy.prod(
+                    signed(x_i, size ** exact(gate * share), sympy.sign(x_i) * share + 1 - share)
+                    for share, size, x_i in zip(row, sizes, x, strict=True)
                 )
-            elif self.sign == "real_npu":
-                [sign_gate] = numbers(effective["sign_gate"])
-                sign = sympy.cos(
-                    sum(
-                        share * k * math.pi * sympy.Heaviside(-x_i, 0)
-                        for share, k, x_i in zip(row, sign_gate, x, strict=True)
-                    )
-                )
-            outputs.append(math.exp(bias) * size * sign)
+            else:
+                exponents = [gate * share for share in row]
+                taken = [share * turn for share, turn in zip(row, turns, strict=True)]
+                product = polar_product(x, sizes, exponents, taken)
+            outputs.append(exact(math.exp(bias)) * product)
         return outputs
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:

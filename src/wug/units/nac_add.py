@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.discrete import Discrete
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform
-from wug.functional.nac_weight import nac_radius, nac_weight
+from wug.functional.nac_weight import nac_parameters, nac_radius, nac_weight
 from wug.functional.weighted_sum import weighted_sum
 
 
@@ -64,6 +65,10 @@ class NACAdd(nn.Module):
     References:
         trask2018, mistry2022
     """
+
+    discrete = {
+        "weight": Discrete((-1.0, 0.0, 1.0), ("w_hat", "m_hat"), nac_weight, nac_parameters)
+    }
 
     def __init__(
         self,

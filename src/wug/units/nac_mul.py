@@ -15,9 +15,10 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.discrete import SELECTION, Discrete, gate_of
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_normal, fill_uniform
-from wug.functional.nac_weight import nac_radius, nac_weight
+from wug.functional.nac_weight import nac_parameters, nac_radius, nac_weight
 from wug.functional.sparsity import distance_to_discrete
 from wug.functional.weighted_sum import weighted_sum
 
@@ -73,6 +74,8 @@ class NACMul(nn.Module):
         trask2018, madsen2020, mistry2022
     """
 
+    guards = {"epsilon": 0.0}
+
     def __init__(
         self,
         in_features: int,
@@ -108,6 +111,14 @@ class NACMul(nn.Module):
         else:
             fill_uniform(self.w_hat, -self.radius, self.radius, generator)
             fill_uniform(self.get_parameter("m_hat"), -self.radius, self.radius, generator)
+
+    @property
+    def discrete(self) -> dict[str, Discrete]:
+        """Return the discrete values of the exponents: 0, 1 and, for NAC•, -1."""
+        if self.weight == "nac":
+            parameters = ("w_hat", "m_hat")
+            return {"weight": Discrete((-1.0, 0.0, 1.0), parameters, nac_weight, nac_parameters)}
+        return {"w_hat": gate_of("w_hat") if self.weight == "sigmoid" else SELECTION}
 
     def effective(self, params: Mapping[str, Tensor]) -> Tensor:
         """Return the exponents."""

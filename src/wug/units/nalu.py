@@ -15,9 +15,10 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.discrete import Discrete
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, xavier_bound
-from wug.functional.nac_weight import nac_radius, nac_weight
+from wug.functional.nac_weight import nac_parameters, nac_radius, nac_weight
 from wug.functional.weighted_sum import weighted_sum
 
 
@@ -82,6 +83,14 @@ class NALU(nn.Module):
     References:
         trask2018, mistry2022
     """
+
+    discrete = {
+        "weight": Discrete((-1.0, 0.0, 1.0), ("w_hat", "m_hat"), nac_weight, nac_parameters),
+        "weight_mul": Discrete(
+            (-1.0, 0.0, 1.0), ("w_hat_mul", "m_hat_mul"), nac_weight, nac_parameters
+        ),
+    }
+    guards = {"epsilon": 0.0}
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.discrete import SIGNS
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.sparsity import distance_to_discrete
@@ -66,6 +67,8 @@ class NAU(nn.Module):
     References:
         madsen2020
     """
+
+    discrete = {"weight": SIGNS}
 
     def __init__(
         self,

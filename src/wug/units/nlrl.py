@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.discrete import COEFFICIENTS, Discrete, gate_of
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform
 from wug.functional.weighted_sum import product
@@ -100,6 +101,8 @@ class NLRL(nn.Module):
         reimann2019, mistry2022
     """
 
+    guards = {"epsilon": 0.0}
+
     def __init__(
         self,
         in_features: int,
@@ -136,6 +139,12 @@ class NLRL(nn.Module):
         if self.negation is not None:
             fill_uniform(self.negation, -LOGIT_RADIUS, LOGIT_RADIUS, generator)
         fill_uniform(self.gate, -LOGIT_RADIUS, LOGIT_RADIUS, generator)
+
+    @property
+    def discrete(self) -> dict[str, Discrete]:
+        """Return the discrete values: 0 and 1, and small rationals where A holds coefficients."""
+        weight = gate_of("weight") if self.constraint == "sigmoid" else COEFFICIENTS
+        return {"weight": weight, "negation": gate_of("negation"), "gate": gate_of("gate")}
 
     def constrained(self, weight: Tensor) -> Tensor:
         """Return A."""

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
-from wug.functional.expressions import input_symbols, numbers
+from wug.functional.discrete import SELECTION
+from wug.functional.expressions import exact, input_symbols, numbers, polar_product
 from wug.functional.initialise import fill_uniform
 from wug.functional.weighted_sum import gated_product, weighted_sum
 
@@ -72,6 +73,8 @@ class NMRU(nn.Module):
     References:
         mistrydivision2022
     """
+
+    discrete = {"weight": SELECTION}
 
     def __init__(
         self,
@@ -130,17 +133,14 @@ class NMRU(nn.Module):
 
     def formula(self, names: Sequence[str] | None = None) -> list[Any]:
         """Return one SymPy expression per output, as in evaluation."""
-        import sympy
-
         x = input_symbols(names, self.in_features)
         outputs = []
         for row in numbers(self.weight):
-            columns = list(zip(row[: self.in_features], row[self.in_features :], x, strict=True))
-            size = sympy.prod(
-                (w * sympy.Abs(x_i) + 1 - w) * (v / sympy.Abs(x_i) + 1 - v) for w, v, x_i in columns
-            )
-            angle = sum(math.pi * (w + v) * sympy.Heaviside(-x_i, 0) for w, v, x_i in columns)
-            outputs.append(size * sympy.cos(angle))
+            taken, divided = row[: self.in_features], row[self.in_features :]
+            columns = list(zip(map(exact, taken), map(exact, divided), x, strict=True))
+            sizes = [(w * abs(x_i) + 1 - w) * (v / abs(x_i) + 1 - v) for w, v, x_i in columns]
+            turns = [w + v for w, v, _ in columns]
+            outputs.append(polar_product(x, sizes, [1.0] * len(x), turns))
         return outputs
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:

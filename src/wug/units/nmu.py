@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.discrete import SELECTION
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform
 from wug.functional.weighted_sum import gated_product
@@ -64,6 +65,8 @@ class NMU(nn.Module):
     References:
         madsen2020
     """
+
+    discrete = {"weight": SELECTION}
 
     def __init__(
         self,

@@ -6,7 +6,6 @@ input that turns irrelevant inputs into 1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,7 +14,8 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.expressions import input_symbols, numbers
+from wug.functional.discrete import POWERS, SELECTION, ZERO
+from wug.functional.expressions import exact, input_symbols, numbers, polar_product
 from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.power_unit import EPSILON, clip_gate, gated_polar
 from wug.functional.weighted_sum import weighted_sum
@@ -79,6 +79,8 @@ class NPU(nn.Module):
     """
 
     sparsity_aggregate = "mean"
+    discrete = {"weight": POWERS, "weight_imaginary": ZERO, "gate": SELECTION}
+    guards = {"epsilon": 0.0}
 
     def __init__(
         self,
@@ -145,16 +147,20 @@ class NPU(nn.Module):
         import sympy
 
         x = input_symbols(names, self.in_features)
-        gate = numbers(self.relevance())
-        logs = [
-            sympy.log(g * (sympy.Abs(x_i) + self.epsilon) + 1 - g)
-            for g, x_i in zip(gate, x, strict=True)
+        gate = [exact(g) for g in numbers(self.relevance())]
+        sizes = [
+            g * (abs(x_i) + exact(self.epsilon)) + 1 - g for g, x_i in zip(gate, x, strict=True)
         ]
-        angles = [g * math.pi * sympy.Heaviside(-x_i, 0) for g, x_i in zip(gate, x, strict=True)]
+        logs = [sympy.log(size) for size in sizes]
+        angles = [g * sympy.pi * sympy.Heaviside(-x_i, 0) for g, x_i in zip(gate, x, strict=True)]
         outputs = []
         for real, imaginary in zip(
             numbers(self.weight), numbers(self.weight_imaginary), strict=True
         ):
+            if not any(imaginary):
+                turns = [w * g for w, g in zip(real, gate, strict=True)]
+                outputs.append(polar_product(x, sizes, real, turns))
+                continue
             terms = list(zip(real, imaginary, logs, angles, strict=True))
             size = sympy.exp(sum(w * log - v * k for w, v, log, k in terms))
             outputs.append(size * sympy.cos(sum(v * log + w * k for w, v, log, k in terms)))

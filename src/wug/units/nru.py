@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
-from wug.functional.expressions import input_symbols, numbers
+from wug.functional.discrete import SIGNS
+from wug.functional.expressions import exact, input_symbols, numbers, signed
 from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.sparsity import distance_to_discrete
 from wug.functional.weighted_sum import UNROLL_LIMIT, product
@@ -75,6 +76,9 @@ class NRU(nn.Module):
     References:
         mistrydivision2022, madsen2020
     """
+
+    discrete = {"weight": SIGNS}
+    guards = {"epsilon": 0.0}
 
     def __init__(
         self,
@@ -141,8 +145,10 @@ class NRU(nn.Module):
         x = input_symbols(names, self.in_features)
         return [
             sympy.prod(
-                sympy.sign(x_i) * sympy.Max(sympy.Abs(x_i), self.epsilon) ** w * abs(w) + 1 - abs(w)
-                for w, x_i in zip(row, x, strict=True)
+                signed(x_i, sympy.Max(abs(x_i), self.epsilon) ** w, sympy.sign(x_i)) * abs(w)
+                + 1
+                - abs(w)
+                for w, x_i in zip(map(exact, row), x, strict=True)
             )
             for row in numbers(self.weight)
         ]

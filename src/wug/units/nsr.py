@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.discrete import CHOICE
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_normal
 from wug.functional.weighted_sum import weighted_sum
@@ -83,6 +84,8 @@ class NSR(nn.Module):
     References:
         faber2020, mistry2022
     """
+
+    discrete = {"first": CHOICE, "second": CHOICE}
 
     def __init__(
         self,

@@ -6,7 +6,6 @@ inputs into 1; the NPU without its imaginary weights.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,7 +14,8 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.expressions import input_symbols, numbers
+from wug.functional.discrete import POWERS, SELECTION
+from wug.functional.expressions import exact, input_symbols, numbers, polar_product
 from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.power_unit import EPSILON, clip_gate, gated_polar
 from wug.functional.weighted_sum import weighted_sum
@@ -73,6 +73,9 @@ class RealNPU(nn.Module):
     References:
         heim2020, mistry2022
     """
+
+    discrete = {"weight": POWERS, "gate": SELECTION}
+    guards = {"epsilon": 0.0}
 
     def __init__(
         self,
@@ -134,22 +137,15 @@ class RealNPU(nn.Module):
 
     def formula(self, names: Sequence[str] | None = None) -> list[Any]:
         """Return one SymPy expression per output."""
-        import sympy
-
         x = input_symbols(names, self.in_features)
-        gate = numbers(self.relevance())
-        outputs = []
-        for row in numbers(self.weight):
-            size = sympy.prod(
-                (g * (sympy.Abs(x_i) + self.epsilon) + 1 - g) ** w
-                for w, g, x_i in zip(row, gate, x, strict=True)
-            )
-            angle = sum(
-                w * g * math.pi * sympy.Heaviside(-x_i, 0)
-                for w, g, x_i in zip(row, gate, x, strict=True)
-            )
-            outputs.append(size * sympy.cos(angle))
-        return outputs
+        gate = [exact(g) for g in numbers(self.relevance())]
+        sizes = [
+            g * (abs(x_i) + exact(self.epsilon)) + 1 - g for g, x_i in zip(gate, x, strict=True)
+        ]
+        return [
+            polar_product(x, sizes, row, [w * g for w, g in zip(row, gate, strict=True)])
+            for row in numbers(self.weight)
+        ]
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:
         """Return what happened inside: gate, logarithms of magnitudes, angles."""
