@@ -1,0 +1,1 @@
+"""The identity function: table 5."""

@@ -1,0 +1,1 @@
+"""Recurrent arithmetic: tables 8 and 9."""

@@ -1,0 +1,1 @@
+"""Static arithmetic: tables 6, 7 and 12."""
