@@ -1,0 +1,1 @@
+"""Faber and Wattenhofer, Neural Status Registers."""

@@ -1,0 +1,1 @@
+"""Comparisons of two numbers, many orders of magnitude beyond those of the training."""

@@ -1,0 +1,1 @@
+"""Functions of two branches, continuous and not."""

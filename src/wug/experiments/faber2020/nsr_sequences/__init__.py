@@ -1,0 +1,1 @@
+"""The least element of a list and the count of a number, on longer sequences."""

@@ -1,0 +1,1 @@
+"""Neural Power Units (heim2020)."""

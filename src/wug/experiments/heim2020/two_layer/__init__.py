@@ -1,0 +1,1 @@
+"""Large Scale Arithmetic: a wide hidden layer on a hundred inputs."""

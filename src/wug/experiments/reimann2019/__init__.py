@@ -1,0 +1,1 @@
+"""Reimann and Schwung, Neural Logic Rule Layers."""

@@ -1,0 +1,1 @@
+"""Multiplication, and addition with division, by stacked neural logic rule layers."""

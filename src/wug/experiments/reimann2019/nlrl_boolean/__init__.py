@@ -1,0 +1,1 @@
+"""Boolean functions by stacked neural logic rule layers."""

@@ -1,0 +1,1 @@
+"""iNALU: Improved Neural Arithmetic Logic Unit (schlor2020)."""

@@ -1,0 +1,1 @@
+"""One layer, one operation, numbers of growing magnitude: experiment 2."""
