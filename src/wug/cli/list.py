@@ -12,6 +12,7 @@ Kind = Literal["all", "units", "layers", "models", "tasks", "analyses", "experim
 SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "and": "∧", "or": "∨", "not": "¬",
          "lt": "<", "gt": ">", "eq": "=", "ne": "≠", "le": "≤", "ge": "≥"}  # fmt: skip
 SINGULAR = {"analyses": "analysis"}
+PLURAL = {"analysis": "analyses"}
 
 
 def list_(kind: Annotated[Kind, tyro.conf.Positional] = "all", *, json: bool = False) -> None:
@@ -45,7 +46,7 @@ def list_(kind: Annotated[Kind, tyro.conf.Positional] = "all", *, json: bool = F
                 if entry.plain_equation and kind != "all":
                     about.append(f"\n{entry.plain_equation}", style="dim")
                 sheet.add_row(f"  {entry.key}", entry.name, operations, about)
-        console.print(f"[bold]{group}s[/]")
+        console.print(f"[bold]{PLURAL.get(group, group + 's')}[/]")
         console.print(sheet)
     if not entries:
         console.print(f"no {kind} yet")

@@ -14,8 +14,10 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from wug.cli.cite import cite
+from wug.cli.fit import fit
 from wug.cli.list import list_
 from wug.cli.pack import pack
+from wug.cli.predict import predict
 from wug.cli.run import run
 from wug.cli.show import show
 from wug.core.errors import UserError, WorkError
@@ -37,6 +39,8 @@ def completion(shell: Annotated[Literal["bash", "zsh", "tcsh"], tyro.conf.Positi
 
 
 VERBS: dict[str, Callable[..., Any]] = {
+    "fit": fit,
+    "predict": predict,
     "run": run,
     "show": show,
     "list": list_,

@@ -34,7 +34,8 @@ def importance(candidate: Candidate, inputs: Array) -> Array:
     for place in np.flatnonzero(candidate.used_terms().exponents.any(0)):
         without = rows.copy()
         without[:, place] = np.median(inputs[:, place])
-        change = np.abs(whole - candidate.predict(without))
+        with np.errstate(invalid="ignore"):
+            change = np.abs(whole - candidate.predict(without))
         defined = change[np.isfinite(change)]
         changes[place] = defined.mean() if len(defined) else 0.0
     return changes

@@ -6,7 +6,7 @@ products, products of sums and quotients of such sums.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -50,11 +50,13 @@ class Candidate:
         exponents: Of the inputs in each term, (term, in).
         coefficients: Of the terms in each sum, (sum, term).
         powers: Of the sums, (sum,).
+        unrounded: The formula as it was fitted, if numbers were rounded since.
     """
 
     exponents: Array
     coefficients: Array
     powers: Array
+    unrounded: Candidate | None = None
 
     def predict(self, inputs: Array) -> Array:
         """Evaluate the formula; NaN or infinite outside its domain.
@@ -81,10 +83,8 @@ class Candidate:
     def used_terms(self) -> Candidate:
         """Return the same formula without terms that no sum uses."""
         used = (self.coefficients != 0).any(0)
-        return Candidate(
-            exponents=self.exponents[used],
-            coefficients=self.coefficients[:, used],
-            powers=self.powers,
+        return replace(
+            self, exponents=self.exponents[used], coefficients=self.coefficients[:, used]
         )
 
     @property

@@ -141,6 +141,7 @@ class Monomials:
                 )  # fmt: skip
                 found = None if rounded is None else self.fit(rounded, odd, below, data)
                 if found and sum_of_squares(found, data.inputs, data.target) <= bound:
+                    found = replace(found, unrounded=free)
                     yield round_constants(found, data.inputs, data.target)
                     break
             else:

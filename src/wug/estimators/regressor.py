@@ -14,6 +14,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
@@ -21,12 +22,15 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
+from wug.analysis.formula import Certificate, Formula, certify
 from wug.core.errors import UserError
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.data import Limits
 from wug.estimators.search import LEAST_EXPLAINED, Scored, Search
 
 OPERATIONS = ("add", "sub", "mul", "div", "pow", "root")
+# Rows that a certificate is checked on.
+MOST_CERTIFIED = 2_000
 
 Status = Literal["exact", "noisy", "incomplete", "none"]
 
@@ -75,6 +79,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             are several.
         expression_: The chosen formula in SymPy; a list if there are several outputs.
         latex_: The same in LaTeX.
+        certificate_: What can be proven of it (`wug.analysis.formula.Certificate`).
         status_: ``exact`` (met up to rounding), ``noisy`` (what is left looks like noise),
             ``incomplete`` (something is left that no formula was found for) or ``none`` (the
             inputs do not explain the target); a list if there are several outputs.
@@ -152,6 +157,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             self._fronts.append([self._equation(scored, search) for scored in search.front()])
             self._chosen.append(self._equation(search.best, search))
             statuses.append(status_of(search))
+        self._sample = inputs[:MOST_CERTIFIED]
         self.status_ = statuses[0] if self._single else statuses
         return self
 
@@ -211,6 +217,30 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         check_is_fitted(self, "status_")
         texts = [sympy.latex(equation.expression) for equation in self._chosen]
         return texts[0] if self._single else texts
+
+    @property
+    def certificate_(self) -> Any:
+        """What can be proven of the chosen formula of each output.
+
+        That its network of units spells it, how far rounding moved it on the data, where it is
+        defined, and within which bounds it stays on ten times the data's range.
+        """
+        check_is_fitted(self, "status_")
+        if not hasattr(self, "_certificates"):
+            self._certificates = [self._certify(equation) for equation in self._chosen]
+        return self._certificates[0] if self._single else self._certificates
+
+    def _certify(self, equation: Equation) -> Certificate:
+        from wug.estimators.network import network_of
+
+        candidate = equation.candidate
+        unrounded = candidate.unrounded
+        return certify(
+            network_of([candidate]),
+            Formula(expressions=(equation.expression,), names=tuple(self.names_)),
+            torch.from_numpy(self._sample),
+            trained=None if unrounded is None else network_of([unrounded]),
+        )
 
     def predict(self, X: ArrayLike) -> Array:
         """Evaluate the formulas; NaN where one is not defined.

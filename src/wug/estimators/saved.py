@@ -95,7 +95,6 @@ def to_json(
         inputs: What it was fitted on, (row, in).
         values: Of the target, (row,).
     """
-    certificate = getattr(model, "certificate_", None)
     return {
         "format": FORMAT,
         "target": target,
@@ -106,7 +105,7 @@ def to_json(
         "status": model.status_,
         "weights": weights_to_json(model.equation_.candidate),
         "front": [equation_to_json(equation) for equation in model.equations_],
-        "certificate": None if certificate is None else certificate.to_json(),
+        "certificate": model.certificate_.to_json(),
         "rows": len(values),
         "ranges": {
             name: [float(f(column)) for f in (np.min, np.median, np.max)]
@@ -161,7 +160,9 @@ def read_fit(folder: Path) -> SavedFit:
             columns=tuple(data["columns"]),
             expression=data["expression"],
             candidate=Candidate(
-                **{name: np.array(rows, np.float64) for name, rows in data["weights"].items()}
+                exponents=np.array(data["weights"]["exponents"], np.float64),
+                coefficients=np.array(data["weights"]["coefficients"], np.float64),
+                powers=np.array(data["weights"]["powers"], np.float64),
             ),
         )
         fit.predict(np.ones((1, len(fit.columns))))

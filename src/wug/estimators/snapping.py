@@ -78,6 +78,7 @@ def round_constants(candidate: Candidate, inputs: Array, target: Array) -> Candi
         inputs: (row, in).
         target: (row,).
     """
+    candidate = replace(candidate, unrounded=candidate.unrounded or candidate)
     loss = sum_of_squares(candidate, inputs, target)
     exact = loss <= allowance(0.0, target)
     bound = allowance(loss, target)

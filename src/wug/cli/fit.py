@@ -1,0 +1,274 @@
+"""wug fit: from a table of numbers to a formula."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from html import escape
+from math import isfinite, isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from wug.core.columns import Columns, check_request, choose_columns, identifiers, listed
+from wug.core.errors import UserError, require_at_least
+from wug.core.tables import read_table
+from wug.records import write_atomic
+from wug.report.fit_page import FitPage, FrontRow, Slice, to_html
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from wug.estimators.regressor import Equation
+    from wug.estimators.saved import NamedRegressor
+
+Operation = Literal["add", "sub", "mul", "div", "pow", "root"]
+ALL: tuple[Operation, ...] = ("add", "sub", "mul", "div", "pow", "root")
+FITS = Path("fits")
+PAGE = "fit.html"
+SHOWN_DIGITS = 6
+MOST_SLICES = 4
+MOST_POINTS = 1_000
+
+
+def fit(
+    table: Annotated[Path, tyro.conf.Positional],
+    *,
+    target: str,
+    features: str | None = None,
+    time: float = 60.0,
+    out: Path | None = None,
+    operations: tuple[Operation, ...] = ALL,
+    max_terms: int = 6,
+    max_exponent: float = 6.0,
+    seed: int = 0,
+    drop_missing: bool = False,
+) -> int:
+    """Find a formula for a column of a table, and say how far to trust it.
+
+    Args:
+        table: CSV or TSV with names in the first line, perhaps compressed (.gz), or Parquet.
+        target: The column to explain.
+        features: The columns to explain it from, such as a,b,c; all others if not given.
+        time: Seconds that the search may take; it ends sooner if nothing is left to find.
+        out: The folder to write into; fits/TABLE.TARGET if not given.
+        operations: What a formula may use; pow is whole exponents above 1, root is fractions.
+        max_terms: Most terms of a sum.
+        max_exponent: Largest exponent.
+        seed: Of the rows that are held out, and of the search.
+        drop_missing: Leave out rows with cells that are missing or infinite.
+    """
+    require_at_least("fit", "time", time, 0.1)
+    require_at_least("fit", "max_terms", max_terms, 1)
+    require_at_least("fit", "max_exponent", max_exponent, 0.5)
+    if not operations:
+        raise UserError(f"fit: --operations must name some of {', '.join(ALL)}; got none.")
+    if not 0 <= seed < 2**32:
+        raise UserError(f"fit: seed must be between 0 and {2**32 - 1}; got {seed}.")
+    folder = out or default_folder(table, target)
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"fit: {folder} is a file; --out must name a folder.")
+    try:
+        named = None if features is None else split_names(features)
+        check_request(target, named)
+        cells = read_table(table, (target, *(named or ())), others=named is None)
+        columns = choose_columns(cells, target, named, drop_missing=drop_missing)
+
+        from rich.console import Console
+
+        console = Console(highlight=False)
+        for notice in columns.notices:
+            console.print(notice, style="yellow", markup=False, soft_wrap=True)
+        console.print(
+            f"{target} from {listed(columns.names)}: {len(columns.values)} rows", markup=False
+        )
+        model = search(
+            columns, console, operations=operations, max_terms=max_terms,
+            max_exponent=max_exponent, time_budget=time, random_state=seed,
+        )  # fmt: skip
+        command = shlex.join(
+            str(word)
+            for words in (
+                ("wug", "fit", table, "--target", target),
+                () if features is None else ("--features", features),
+                ("--time", f"{time:g}"),
+                () if operations == ALL else ("--operations", *operations),
+                ("--max-terms", max_terms, "--max-exponent", f"{max_exponent:g}", "--seed", seed),
+                ("--drop-missing",) if drop_missing else (),
+            )
+            for word in words
+        )
+        files = documents(model, columns, command)
+    except KeyboardInterrupt:
+        print("wug: interrupted; nothing was written.", file=sys.stderr)
+        return 130
+    print_answer(model, console)
+    for name, content in files.items():
+        write_atomic(folder / name, content)
+        console.print(f"wrote {folder / name}", markup=False, soft_wrap=True)
+    return 0
+
+
+def default_folder(table: Path, target: str) -> Path:
+    """Return where a fit goes unless it is told.
+
+    Example:
+        >>> default_folder(Path("data/free fall.csv.gz"), "t [s]").as_posix()
+        'fits/free_fall.t_s'
+    """
+    stem = table.name.split(".", 1)[0]
+    plain = (re.sub(r"[^\w-]+", "_", text).strip("_") or "_" for text in (stem, target))
+    return FITS / ".".join(plain)
+
+
+def split_names(text: str) -> list[str]:
+    """Return comma-separated names; one with a comma stands in double quotes.
+
+    Example:
+        >>> split_names('a, "b, c"')
+        ['a', 'b, c']
+    """
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not names or not all(names):
+        raise UserError(f"fit: --features must be names with commas between them; got {text!r}.")
+    return names
+
+
+def search(columns: Columns, console: Console, **options: Any) -> NamedRegressor:
+    """Fit the regressor and print each better formula."""
+
+    def report(equation: Equation) -> None:
+        line = f"{equation.seconds:6.1f} s  error {equation.error:<9.3g} {shown(equation)}"
+        console.print(line, markup=False, no_wrap=True, overflow="ellipsis")
+
+    with console.status("loading torch"):
+        from wug.estimators.saved import NamedRegressor
+    model = NamedRegressor(identifiers(columns.names), **options)
+    with console.status("searching"):
+        model.fit(columns.inputs, columns.values, on_better=report)
+    return model
+
+
+def shown(equation: Equation) -> str:
+    """Return a formula with few digits."""
+    return str(few_digits(equation.expression))
+
+
+def few_digits(expression: Any) -> Any:
+    """Return an expression whose numbers are rounded for the eye."""
+    import sympy
+
+    numbers = expression.atoms(sympy.Float)
+    return expression.xreplace({n: sympy.Float(n, SHOWN_DIGITS) for n in numbers})
+
+
+def print_answer(model: NamedRegressor, console: Console) -> None:
+    """Print the front, the chosen formula, its status and its certificate."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from wug.estimators.saved import MEANINGS
+
+    chosen = model.equation_
+    front = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("", "size", "error", "R²", "seconds"):
+        front.add_column(heading, justify="right", no_wrap=True)
+    front.add_column("formula", overflow="fold")
+    for equation in model.equations_:
+        best = equation.candidate is chosen.candidate
+        front.add_row(
+            ">" if best else "", str(equation.complexity), f"{equation.error:.3g}",
+            "" if isnan(equation.r2) else f"{equation.r2:.5g}", f"{equation.seconds:.1f}",
+            Text(shown(equation)),
+            style="bold" if best else "",
+        )  # fmt: skip
+    console.print(front)
+    console.print(f"\n{model.expression_}", style="bold", markup=False, soft_wrap=True)
+    status = str(model.status_)
+    console.print(f"{status}: {MEANINGS[status]}", soft_wrap=True)
+    console.print(f"\ncertificate of {model.certificate_}", markup=False, soft_wrap=True)
+
+
+def documents(model: NamedRegressor, columns: Columns, command: str) -> dict[str, str]:
+    """Return the files of a fit; the one that predict reads comes last."""
+    from sympy.printing.mathml import mathml
+
+    from wug.estimators.saved import FILE_NAME, MEANINGS, to_json
+
+    data = {
+        **to_json(model, columns.names, columns.target, columns.inputs, columns.values),
+        "notices": list(columns.notices),
+        "command": command,
+    }
+    chosen, status = model.equation_, str(model.status_)
+    stride = -(-len(columns.values) // MOST_POINTS)
+    page = FitPage(
+        target=columns.target,
+        formula=str(model.expression_),
+        mathml=(
+            f"<mi>{escape(columns.target)}</mi><mo>=</mo>"
+            + mathml(few_digits(model.expression_), printer="presentation", mul_symbol="dot")
+        ),
+        status=status,
+        meaning=MEANINGS[status],
+        certificate=str(model.certificate_),
+        notices=columns.notices,
+        measured=columns.values[::stride].tolist(),
+        predicted=chosen.candidate.predict(columns.inputs[::stride]).tolist(),
+        slices=slices(chosen, columns),
+        front=[
+            FrontRow(
+                formula=shown(equation), size=equation.complexity, error=equation.error,
+                r2=None if isnan(equation.r2) else equation.r2,
+                chosen=equation.candidate is chosen.candidate,
+            )
+            for equation in model.equations_
+        ],
+        facts={
+            "rows": f"{len(columns.values):,}",
+            "inputs": ", ".join(symbols_of(model.names_, columns.names)),
+            "command": command,
+            **{f"{name} version": version for name, version in data["versions"].items()},
+        },
+    )  # fmt: skip
+    text = json.dumps(plain(data), indent=1, ensure_ascii=False, allow_nan=False)
+    return {PAGE: to_html(page), FILE_NAME: f"{text}\n"}
+
+
+def symbols_of(symbols: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the columns, with the symbol in the formula where it is another."""
+    pairs = zip(symbols, names, strict=True)
+    return [name if symbol == name else f"{name} ({symbol})" for symbol, name in pairs]
+
+
+def slices(equation: Equation, columns: Columns) -> list[Slice]:
+    """Return the formula along its most important inputs."""
+    from wug.estimators.along import along, importance
+
+    changes = importance(equation.candidate, columns.inputs)
+    found = []
+    for place in sorted(range(len(changes)), key=lambda i: -changes[i])[:MOST_SLICES]:
+        if changes[place] > 0:
+            x, y = along(equation.candidate, columns.inputs, place)
+            data = columns.inputs[:, place]
+            found.append(
+                Slice(
+                    name=columns.names[place], low=float(data.min()), high=float(data.max()),
+                    x=x.tolist(), y=y.tolist(),
+                )
+            )  # fmt: skip
+    return found
+
+
+def plain(data: Any) -> Any:
+    """Return JSON data with null in place of numbers that JSON does not have."""
+    if isinstance(data, dict):
+        return {key: plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(value) for value in data]
+    return None if isinstance(data, float) and not isfinite(data) else data

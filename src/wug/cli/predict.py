@@ -1,0 +1,88 @@
+"""wug predict: a formula that was found before, on another table."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import tyro
+
+from wug.core.columns import listed
+from wug.core.errors import UserError
+from wug.core.tables import Array, Block, NotNumbers, open_table, to_numbers
+from wug.records import write_atomic
+
+if TYPE_CHECKING:
+    from wug.estimators.saved import SavedFit
+
+
+def predict(
+    folder: Annotated[Path, tyro.conf.Positional],
+    table: Annotated[Path, tyro.conf.Positional],
+    *,
+    out: Path,
+) -> None:
+    """Evaluate the formula of a fit on the rows of a table.
+
+    Args:
+        folder: What wug fit wrote.
+        table: CSV, TSV or Parquet with the columns that the formula uses.
+        out: The file to write, .csv or .tsv, perhaps compressed (.gz): the table and one column
+            more. Where the formula is not defined it holds nan.
+    """
+    if out.suffix.lower() in (".parquet", ".pq"):
+        raise UserError(f"predict: {out} must be CSV or TSV; Parquet is read, but not written.")
+    from wug.estimators.saved import read_fit
+
+    fit = read_fit(folder)
+    added = f"{fit.target}_predicted"
+    separator = "\t" if {".tsv", ".tab"} & {suffix.lower() for suffix in out.suffixes} else ","
+    num_rows, incomplete, undefined = 0, 0, 0
+    with open_table(table) as source:
+        missing = [fit.columns[i] for i in fit.needed if fit.columns[i] not in source.names]
+        if missing:
+            raise UserError(
+                f"predict: the formula needs columns that {table} lacks: {listed(missing)}."
+            )
+        if added in source.names:
+            raise UserError(f"predict: {table} has a column {added} already; rename or remove it.")
+        parts = [to_text([(*source.header, added)], separator)]
+        for block in source.blocks:
+            inputs = inputs_of(fit, source.names, block, num_rows + 1)
+            values = fit.predict(inputs)
+            known = np.isfinite(inputs).all(1)
+            incomplete += int((~known).sum())
+            undefined += int((known & np.isnan(values)).sum())
+            num_rows += len(values)
+            parts.append(to_text(zip(*block, values.tolist(), strict=True), separator))
+    content = b"".join(parts)
+    write_atomic(out, gzip.compress(content) if out.suffix.lower() == ".gz" else content)
+    print(f"{fit.target} = {fit.expression}\nwrote {out}: {num_rows} rows with {added}")
+    if incomplete:
+        print(f"nan in {incomplete} rows: an input is missing or infinite")
+    if undefined:
+        print(f"nan in {undefined} rows: the formula is not defined there")
+
+
+def inputs_of(fit: SavedFit, names: Sequence[str], block: Block, first_row: int) -> Array:
+    """Return the inputs of a block's rows; those that the formula does not use are 1."""
+    inputs = np.ones((len(block[0]), len(fit.columns)))
+    for place in fit.needed:
+        name = fit.columns[place]
+        try:
+            inputs[:, place] = to_numbers(block[names.index(name)], first_row)
+        except NotNumbers as error:
+            raise UserError(f"predict: {name!r} must hold numbers, but there is {error}.") from None
+    return inputs
+
+
+def to_text(rows: Any, separator: str) -> bytes:
+    """Return rows as separated values."""
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,240 @@
+"""Tables of numbers on disk: CSV, TSV and Parquet, read block by block.
+
+A table is a line of names and columns of cells. Cells stay as they are in the file until somebody
+asks for numbers, so that a table can be copied as well as fitted.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+import math
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wug.core.errors import UserError, unknown_name
+
+Array = NDArray[np.float64]
+Block = Sequence[Sequence[Any]]
+
+ROWS_OF_A_BLOCK = 50_000
+SEPARATORS = ",\t;|"
+MISSING = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null", "<na>", "#n/a"))
+UNREADABLE = (OSError, EOFError, zlib.error, csv.Error)
+
+
+class NotNumbers(ValueError):
+    """A cell that holds something else than a number."""
+
+    def __init__(self, cell: Any, row: int) -> None:
+        super().__init__(f"{str(cell)[:40]!r} in row {row}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """An open table.
+
+    Args:
+        header: The first line as it is in the file.
+        names: The same for people: printable, without line breaks, none empty.
+        blocks: The columns of the next rows, again and again.
+    """
+
+    header: Sequence[str]
+    names: Sequence[str]
+    blocks: Iterator[Block]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns in memory.
+
+    Args:
+        numbers: The columns of numbers by name; cells without a number are NaN.
+        text: The other columns, with the first cell that is no number.
+    """
+
+    numbers: dict[str, Array]
+    text: dict[str, str]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        return [*self.numbers, *self.text]
+
+
+@contextmanager
+def open_table(path: Path) -> Iterator[Source]:
+    """Open a table for reading.
+
+    Args:
+        path: A file of separated values, perhaps compressed (.gz), or a Parquet file (.parquet).
+
+    Raises:
+        UserError: If the file can't be read, has no rows, or its names don't serve.
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            with open_parquet(path) as source:
+                yield source
+            return
+        opener: Any = gzip.open if suffixes[-1:] == [".gz"] else open
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            yield text_source(path, file, "\t" if {".tsv", ".tab"} & set(suffixes) else None)
+    except UnicodeDecodeError:
+        raise UserError(f"{path} can't be read: it is not text in UTF-8.") from None
+    except UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(f"{path} can't be read: {reason}.") from None
+
+
+def text_source(path: Path, file: IO[str], separator: str | None) -> Source:
+    """Return the source of an open file of separated values."""
+    first = file.readline()
+    while first and not first.strip():
+        first = file.readline()
+    if not first:
+        raise UserError(f"{path} is empty.")
+    if separator is None:
+        separator = max(SEPARATORS, key=lambda s: len(next(csv.reader([first], delimiter=s))))
+    lines = csv.reader(itertools.chain([first], file), delimiter=separator)
+    header = next(lines)
+    return Source(header, checked_names(path, header), text_blocks(path, lines, len(header)))
+
+
+def text_blocks(path: Path, lines: Iterator[list[str]], num_columns: int) -> Iterator[Block]:
+    """Yield the columns of the rows, without empty lines."""
+    num_rows = 0
+    full = (line for line in lines if line)
+    while rows := list(itertools.islice(full, ROWS_OF_A_BLOCK)):
+        for place, row in enumerate(rows):
+            if len(row) != num_columns:
+                raise UserError(
+                    f"{path}: row {num_rows + place + 1} has {len(row)} cells, "
+                    f"but the table has {num_columns} columns."
+                )
+        num_rows += len(rows)
+        yield list(zip(*rows, strict=True))
+    if not num_rows:
+        raise UserError(f"{path} has a line of names and no rows.")
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[Source]:
+    """Open a Parquet file."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise UserError(
+            f"{path} is a Parquet file, and reading one needs pyarrow: pip install 'wug[parquet]'."
+        ) from None
+    try:
+        with ParquetFile(path) as file:
+            header = file.schema_arrow.names
+            if not file.metadata.num_rows:
+                raise UserError(f"{path} has names and no rows.")
+            batches = file.iter_batches(batch_size=ROWS_OF_A_BLOCK)
+            blocks = ([column.to_pylist() for column in batch.columns] for batch in batches)
+            yield Source(header, checked_names(path, header), blocks)
+    except ArrowException as error:
+        raise UserError(f"{path} can't be read: {str(error).splitlines()[0]}") from None
+
+
+def checked_names(path: Path, header: Sequence[str]) -> list[str]:
+    """Return the names of the columns, or say what is wrong with them.
+
+    Example:
+        >>> checked_names(Path("data.csv"), [" a", "", "b c"])
+        ['a', 'column 2', 'b c']
+    """
+    names = []
+    for place, cell in enumerate(header, 1):
+        printable = "".join(c if c.isprintable() else " " for c in cell)
+        names.append(" ".join(printable.split()) or f"column {place}")
+    if all(is_number(name) for name in names):
+        raise UserError(f"{path}: the first line must hold the names of the columns, not numbers.")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise UserError(
+            f"{path}: more than one column is called {' or '.join(twice)}; rename them."
+        )
+    return names
+
+
+def is_number(cell: str) -> bool:
+    """Say whether a cell spells a number."""
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def to_numbers(cells: Sequence[Any], first_row: int = 1) -> Array:
+    """Return cells as numbers; those without one are NaN.
+
+    Args:
+        cells: Text, or what a Parquet file holds.
+        first_row: Number of the first cell's row, for the error.
+
+    Raises:
+        NotNumbers: If a cell holds something else.
+
+    Example:
+        >>> to_numbers(["1", " 2e1 ", "", "NA", "inf"])
+        array([ 1., 20., nan, nan, inf])
+    """
+    try:
+        return np.fromiter(map(float, cells), np.float64, len(cells))
+    except (ValueError, TypeError):
+        pass
+    numbers = np.empty(len(cells))
+    for place, cell in enumerate(cells):
+        try:
+            missing = cell is None or str(cell).strip().lower() in MISSING
+            numbers[place] = math.nan if missing else float(cell)
+        except (ValueError, TypeError):
+            raise NotNumbers(cell, first_row + place) from None
+    return numbers
+
+
+def read_table(path: Path, names: Sequence[str] = (), *, others: bool = True) -> Table:
+    """Read columns into memory.
+
+    Args:
+        path: As for :func:`open_table`.
+        names: Columns that must be there.
+        others: Whether to read all other columns, too.
+
+    Raises:
+        UserError: If the table can't be read or has no such column.
+    """
+    with open_table(path) as source:
+        for name in names:
+            if name not in source.names:
+                raise unknown_name(f"column of {path}", name, source.names)
+        places = {name: place for place, name in enumerate(source.names)}
+        parts: dict[str, list[Array]] = {name: [] for name in (source.names if others else names)}
+        text: dict[str, str] = {}
+        first_row = 1
+        for block in source.blocks:
+            for name in parts.keys() - text.keys():
+                try:
+                    parts[name].append(to_numbers(block[places[name]], first_row))
+                except NotNumbers as error:
+                    text[name] = str(error)
+            first_row += len(block[0])
+    return Table(
+        numbers={name: np.concatenate(p) for name, p in parts.items() if name not in text},
+        text={name: text[name] for name in parts if name in text},
+    )

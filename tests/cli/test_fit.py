@@ -1,0 +1,311 @@
+"""wug fit and wug predict: from a table to a formula and back, and every kind of bad input."""
+
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wug.cli.fit import plain, split_names
+from wug.cli.main import main
+from wug.core.errors import UserError
+
+ROWS = np.random.default_rng(0).uniform(1, 5, (60, 2))
+GOOD = [(a, b, a / b) for a, b in ROWS]
+
+
+def write(path: Path, header: list[str], rows: object) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a fit of y = a / b, with a text, a constant and hostile names beside it."""
+    place = tmp_path_factory.mktemp("fitted")
+    rows = [(a, "x", b, 7, y) for a, b, y in GOOD]
+    write(place / "data.csv", ["a", "note", "<b> & c", "seven", "y"], rows)
+    arguments = ["fit", str(place / "data.csv"), "--target", "y", "--time", "20"]
+    assert main([*arguments, "--out", str(place / "out")]) == 0
+    return place / "out"
+
+
+def test_formula_json_has_everything(fitted: Path) -> None:
+    data = json.loads((fitted / "formula.json").read_text(encoding="utf-8"))
+    assert data["expression"] == "a/b_c" and data["status"] == "exact"
+    assert data["columns"] == ["a", "<b> & c"] and data["symbols"] == ["a", "b_c"]
+    assert data["latex"] == r"\frac{a}{b_{c}}"
+    assert data["rows"] == 60
+    assert data["ranges"]["a"] == [f(ROWS[:, 0]) for f in (np.min, np.median, np.max)]
+    assert data["command"].startswith("wug fit ") and "--target y" in data["command"]
+    assert {"wug", "torch", "numpy", "python"} == set(data["versions"])
+    assert {"expression", "complexity", "error", "r2", "seconds", "weights"} == set(
+        data["front"][-1]
+    )
+    assert any("note" in notice for notice in data["notices"])
+    assert any("seven (7)" in notice for notice in data["notices"])
+
+
+def test_the_page_shows_the_answer(fitted: Path) -> None:
+    page = (fitted / "fit.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 4  # rows, two inputs, the front
+    assert "a/b_c" in page and "<mfrac>" in page and "exact" in page
+    assert "<b>" not in page and "&lt;b&gt; &amp; c" in page
+
+
+def test_nothing_else_is_written(fitted: Path) -> None:
+    assert {path.name for path in fitted.iterdir()} == {"formula.json", "fit.html"}
+
+
+def test_predict_keeps_the_columns(
+    fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [("2", "p", "4"), ("1", "q, r", "0"), ("", "s", "1"), ("-30", "t", "1e3")]
+    table = write(tmp_path / "more.csv", ["<b> & c", "who", "a"], rows)
+    assert main(["predict", str(fitted), str(table), "--out", str(tmp_path / "new" / "p.tsv")]) == 0
+    printed = capsys.readouterr().out
+    assert "4 rows with y_predicted" in printed
+    assert "nan in 1 rows: an input is missing or infinite" in printed
+    assert "undefined" not in printed and "not defined" not in printed
+    with (tmp_path / "new" / "p.tsv").open(newline="", encoding="utf-8") as file:
+        header, *lines = csv.reader(file, delimiter="\t")
+    assert header == ["<b> & c", "who", "a", "y_predicted"]
+    assert [tuple(line[:3]) for line in lines] == rows
+    assert [line[3] for line in lines] == ["2.0", "0.0", "nan", repr(1e3 / -30)]
+
+
+def test_predict_counts_where_the_formula_is_not_defined(
+    fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = write(tmp_path / "more.csv", ["a", "<b> & c"], [(1, 0), (0, 0), (1, 2)])
+    assert main(["predict", str(fitted), str(table), "--out", str(tmp_path / "p.csv.gz")]) == 0
+    assert "nan in 2 rows: the formula is not defined there" in capsys.readouterr().out
+    text = gzip.decompress((tmp_path / "p.csv.gz").read_bytes()).decode()
+    assert text == "a,<b> & c,y_predicted\n1,0,nan\n0,0,nan\n1,2,0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "out", "sentence"),
+    [
+        (["a", "z"], [(1, 2)], "p.csv", "needs columns that more.csv lacks: <b> & c"),
+        (["a", "<b> & c"], [(1, "x")], "p.csv", "'<b> & c' must hold numbers, but there is 'x'"),
+        (["a", "<b> & c", "y_predicted"], [(1, 2, 3)], "p.csv", "has a column y_predicted already"),
+        (["a", "<b> & c"], [], "p.csv", "no rows"),
+        (["a", "<b> & c"], [(1, 2)], "p.parquet", "Parquet is read, but not written"),
+    ],
+)
+def test_predict_bad_input(
+    header: list[str], rows: list[tuple[object, ...]], out: str, sentence: str, fitted: Path,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "more.csv", header, rows)
+    assert main(["predict", str(fitted), "more.csv", "--out", out]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error and error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["more.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "holds no fit: formula.json: No such file"),
+        ("{", "is damaged: it is not JSON"),
+        ('{"format": 99}', "is not a fit of format 1"),
+        ('{"format": 1, "target": "y"}', "is damaged"),
+    ],
+)
+def test_predict_without_a_fit(
+    content: str | None, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        (tmp_path / "formula.json").write_text(content, encoding="utf-8")
+    table = write(tmp_path / "more.csv", ["a"], [(1,)])
+    assert main(["predict", str(tmp_path), str(table), "--out", str(tmp_path / "p.csv")]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "p.csv").exists()
+
+
+def changed(change: Callable[[list[list[object]]], object]) -> list[list[object]]:
+    """Return the good rows after one change."""
+    rows = [list(row) for row in GOOD]
+    change(rows)
+    return rows
+
+
+NAN = changed(lambda rows: rows[3].__setitem__(0, ""))
+INFINITE = changed(lambda rows: [row.__setitem__(1, "inf") for row in rows[:2]])
+TEXT = changed(lambda rows: rows[7].__setitem__(0, "seven"))
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "options", "sentence"),
+    [
+        (["a", "b", "y"], [], [], "has a line of names and no rows"),
+        (["a", "b", "yield"], GOOD, [], "unknown column of data.csv 'y'"),
+        (["a", "b", "target"], GOOD, ["--target", "targte"], "did you mean target?"),
+        (["a", "a", "y"], GOOD, [], "more than one column is called a; rename them"),
+        (["a", "b", "y"], GOOD, ["--features", "a,y"], "'y' is the target and can't be a feature"),
+        (["a", "b", "y"], GOOD, ["--features", "a,c"], "unknown column of data.csv 'c'"),
+        (["a", "b", "y"], GOOD, ["--features", "a,,b"], "names with commas between them"),
+        (["a", "b", "y"], TEXT, ["--features", "a,b"], "text in a ('seven' in row 8)"),
+        (["y", "b", "a"], TEXT, [], "text in y ('seven' in row 8)"),
+        (["a", "b", "y"], NAN, [], "missing or infinite in a (1 missing). --drop-missing"),
+        (["a", "b", "y"], INFINITE, [], "in b (2 infinite)"),
+        (["a", "b", "y"], [(1, 2, 3)], [], "at least 2 rows are needed; got 1"),
+        (["a", "b", "y"], [(1, 2, 3), (1, 2, 4)], [], "no column is left to fit 'y' from"),
+        (["a", "b", "y"], GOOD, ["--time", "0"], "time must be at least 0.1; got 0"),
+        (
+            ["a", "b", "y"],
+            GOOD,
+            ["--operations"],
+            "must name some of add, sub, mul, div, pow, root",
+        ),
+        (["a", "b", "y"], GOOD, ["--max-terms", "0"], "max_terms must be at least 1; got 0"),
+        (["a", "b", "y"], GOOD, ["--max-exponent", "nan"], "max_exponent must be at least 0.5"),
+        (["a", "b", "y"], GOOD, ["--seed", "-1"], "seed must be between 0 and 4294967295; got -1"),
+        (["a", "b", "y"], GOOD, ["--out", "data.csv"], "--out must name a folder"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(
+    header: list[str], rows: list[list[object]], options: list[str], sentence: str,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data.csv", header, rows)
+    given_target = [] if "--target" in options else ["--target", "y"]
+    assert main(["fit", "data.csv", *given_target, *options]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error and error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"), [(None, "No such file"), ("", "data.csv is empty")]
+)
+def test_no_table(
+    content: str | None, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / "data.csv").write_text(content, encoding="utf-8")
+    assert main(["fit", "data.csv", "--target", "y"]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "fits").exists()
+
+
+def test_a_constant_target_is_answered_with_the_constant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data.csv", ["a", "y"], [(a, 3.5) for a, _ in ROWS])
+    assert main(["fit", "data.csv", "--target", "y", "--time", "5"]) == 0
+    assert "the target is the same in every row: y (3.5)" in capsys.readouterr().out
+    data = json.loads((tmp_path / "fits" / "data.y" / "formula.json").read_text(encoding="utf-8"))
+    assert data["expression"] == "7/2" and data["status"] == "exact"
+
+
+def test_the_certificate_is_printed_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wug.estimators.saved import NamedRegressor
+
+    class Certificate:
+        def __str__(self) -> str:
+            return "proven [for] <all>"
+
+        def to_json(self) -> dict[str, object]:
+            return {"bounds": [float("-inf"), 1.0]}
+
+    monkeypatch.setattr(NamedRegressor, "certificate_", Certificate(), raising=False)
+    write(tmp_path / "data.csv", ["a", "b", "y"], GOOD)
+    out = tmp_path / "out"
+    assert main(["fit", str(tmp_path / "data.csv"), "--target", "y", "--out", str(out)]) == 0
+    assert "\ncertificate of proven [for] <all>\n" in capsys.readouterr().out
+    assert "proven [for] &lt;all&gt;" in (out / "fit.html").read_text(encoding="utf-8")
+    data = json.loads((out / "formula.json").read_text(encoding="utf-8"))
+    assert data["certificate"] == {"bounds": [None, 1.0]}
+
+
+def test_fewer_rows_than_features_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(1).normal(size=(3, 6)).tolist()
+    write(tmp_path / "data.csv", ["a", "b", "c", "d", "e", "y"], rows)
+    assert main(["fit", "data.csv", "--target", "y", "--time", "2"]) == 0
+    assert "3 rows for 5 inputs" in capsys.readouterr().out
+
+
+def test_rows_with_missing_cells_are_dropped_if_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data.csv", ["a", "b", "y"], NAN)
+    options = ["--features", "a,b", "--drop-missing", "--operations", "mul", "div"]
+    assert main(["fit", "data.csv", "--target", "y", "--time", "20", *options]) == 0
+    printed = capsys.readouterr().out
+    assert "left out, 1 of 60 rows: cells of a (1 missing)" in printed
+    assert "\na/b\nexact: " in printed
+    command = json.loads((tmp_path / "fits/data.y/formula.json").read_text("utf-8"))["command"]
+    assert "--features a,b" in command and "--operations mul div" in command
+    assert command.endswith("--drop-missing")
+
+
+def test_an_interrupt_writes_nothing(tmp_path: Path) -> None:
+    rows = np.random.default_rng(1).normal(size=(400, 6))
+    target = np.sin(5 * rows[:, 0]) * np.exp(rows[:, 1])  # no sum of powers
+    write(tmp_path / "data.csv", list("abcdefy"), np.column_stack((rows, target)).tolist())
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wug", "fit", "data.csv", "--target", "y", "--time", "300"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert process.stdout is not None
+    while " s  error " not in process.stdout.readline():
+        assert process.poll() is None
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error == "wug: interrupted; nothing was written.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize("verb", ["fit", "predict"])
+def test_help_and_bad_input_do_without_torch(verb: str, tmp_path: Path) -> None:
+    script = (
+        "import sys\nfrom wug.cli.main import main\n"
+        "for words in ([sys.argv[1], '--help'], ['fit', 'no.csv', '--target', 'y']):\n"
+        "    try:\n        main(words)\n    except SystemExit:\n        pass\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, verb], cwd=tmp_path, capture_output=True, text=True,
+        timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert f"usage: wug {verb}" in done.stdout and "no.csv can't be read" in done.stderr
+
+
+def test_names_with_commas() -> None:
+    assert split_names('"a, in m",b') == ["a, in m", "b"]
+    with pytest.raises(UserError, match="got ''"):
+        split_names("")
+
+
+def test_json_has_no_infinite_numbers() -> None:
+    assert plain({"a": [float("inf"), float("nan"), 1.5], "b": True}) == {
+        "a": [None, None, 1.5],
+        "b": True,
+    }

@@ -1,0 +1,56 @@
+"""A fit as JSON: what is read predicts what was written."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wug.core.errors import UserError
+from wug.estimators.candidate import Candidate
+from wug.estimators.saved import FILE_NAME, MEANINGS, NamedRegressor, SavedFit, read_fit, to_json
+
+ROWS = np.random.default_rng(0).uniform(1, 5, (80, 3))
+COLUMNS = ("mass [kg]", "b", "c")
+
+
+@pytest.fixture(scope="module")
+def model() -> NamedRegressor:
+    """A fit of a noisy 3 a / b."""
+    noise = np.random.default_rng(1).normal(size=80)
+    target = 3 * ROWS[:, 0] / ROWS[:, 1] + 0.01 * noise
+    names = ("mass_kg", "b", "c")
+    return NamedRegressor(names, time_budget=20, random_state=0).fit(ROWS, target)
+
+
+def test_round_trip(model: NamedRegressor, tmp_path: Path) -> None:
+    data = to_json(model, COLUMNS, "y", ROWS, ROWS[:, 0])
+    (tmp_path / FILE_NAME).write_text(json.dumps(data), encoding="utf-8")
+    fit = read_fit(tmp_path)
+    assert (fit.target, fit.columns, fit.expression) == ("y", COLUMNS, str(model.expression_))
+    far = np.random.default_rng(2).uniform(-1e6, 1e6, (50, 3))
+    np.testing.assert_array_equal(fit.predict(far), model.equation_.candidate.predict(far))
+
+
+def test_names_are_those_of_the_columns(model: NamedRegressor) -> None:
+    assert {str(symbol) for symbol in model.expression_.free_symbols} == {"mass_kg", "b"}
+    assert model.status_ in MEANINGS
+
+
+def test_predictions_are_finite_or_nan() -> None:
+    inverse = Candidate(
+        exponents=np.array([[-1.0, 0.0]]), coefficients=np.array([[1.0]]), powers=np.array([0.5])
+    )
+    fit = SavedFit(target="y", columns=("a", "b"), expression="a**(-1/2)", candidate=inverse)
+    assert fit.needed == [0]
+    rows = np.array([[4.0, np.nan], [0.0, 1.0], [-1.0, 1.0]])
+    np.testing.assert_array_equal(fit.predict(rows), [0.5, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("missing", ["target", "columns", "expression", "weights"])
+def test_damage_is_said(model: NamedRegressor, missing: str, tmp_path: Path) -> None:
+    data = to_json(model, COLUMNS, "y", ROWS, ROWS[:, 0])
+    del data[missing]
+    (tmp_path / FILE_NAME).write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(UserError, match=f"is damaged: KeyError\\('{missing}'\\)"):
+        read_fit(tmp_path)
