@@ -31,7 +31,7 @@ LOG, EXP, SQRT = sympy.log, sympy.exp, sympy.sqrt
         (sympy.GoldenRatio**A, set()),
         (A**B, {(A, ">")}),
     ],
-    ids=str,
+    ids=lambda value: str(sorted(map(str, value))) if isinstance(value, set) else str(value),
 )
 def test_requirements(expression, expected):
     assert set(requirements(expression)) == expected
