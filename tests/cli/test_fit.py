@@ -163,6 +163,7 @@ TEXT = changed(lambda rows: rows[7].__setitem__(0, "seven"))
         (["a", "b", "y"], INFINITE, [], "in b (2 infinite)"),
         (["a", "b", "y"], [(1, 2, 3)], [], "at least 2 rows are needed; got 1"),
         (["a", "b", "y"], [(1, 2, 3), (1, 2, 4)], [], "no column is left to fit 'y' from"),
+        (["a", "b", "y"], [(1, 2, 3e200), (3, 4, 5)], [], "choose another unit for y"),
         (["a", "b", "y"], GOOD, ["--time", "0"], "time must be at least 0.1; got 0"),
         (
             ["a", "b", "y"],

@@ -64,6 +64,14 @@ def test_few_rows() -> None:
     assert choose_columns(many, "y").notices == ()
 
 
+@pytest.mark.parametrize("extreme", [1e200, -1e101, 1e-200])
+def test_numbers_whose_squares_are_no_floats(extreme: float) -> None:
+    with pytest.raises(UserError, match="choose another unit for a"):
+        choose_columns(table(y=[1, 0], a=[extreme, 4]), "y")
+    with pytest.raises(UserError, match="choose another unit for y"):
+        choose_columns(table(y=[extreme, 1], a=[0, 1]), "y")
+
+
 def test_requests_that_contradict_themselves() -> None:
     with pytest.raises(UserError, match="'y' is the target and can't be a feature, too"):
         check_request("y", ["a", "y"])

@@ -16,6 +16,8 @@ from wug.core.tables import Array, Table
 FEWEST_ROWS = 2
 # Below this the regressor holds no rows out.
 FEW_ROWS = 20
+# Squares and products of numbers beyond these are no floats.
+SMALLEST, LARGEST = 1e-100, 1e100
 MOST_LISTED = 8
 
 
@@ -91,6 +93,12 @@ def choose_columns(
     values = columns.pop(target)
     if len(values) < FEWEST_ROWS:
         raise UserError(f"fit: at least {FEWEST_ROWS} rows are needed; got {len(values)}.")
+    beyond = [name for name, column in ((target, values), *columns.items()) if too_extreme(column)]
+    if beyond:
+        raise UserError(
+            f"fit: numbers above {LARGEST:g} or nearer to 0 than {SMALLEST:g} can't be fitted; "
+            f"choose another unit for {listed(beyond)}."
+        )
     constant = [name for name, column in columns.items() if column.min() == column.max()]
     if constant:
         found = listed([f"{name} ({columns.pop(name)[0]:.6g})" for name in constant])
@@ -137,6 +145,12 @@ def usable_rows(
     dropped = len(usable) - int(usable.sum())
     notices.append(f"left out, {dropped} of {len(usable)} rows: cells of {listed(problems)}")
     return usable
+
+
+def too_extreme(column: Array) -> bool:
+    """Say whether a column has numbers whose squares are no floats."""
+    sizes = np.abs(column[column != 0])
+    return bool(sizes.max(initial=1.0) > LARGEST or sizes.min(initial=1.0) < SMALLEST)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -88,6 +88,11 @@ class Candidate:
         )
 
     @property
+    def num_numbers(self) -> int:
+        """How many numbers it holds: coefficients, and exponents other than 0."""
+        return int(np.count_nonzero(self.coefficients) + np.count_nonzero(self.exponents))
+
+    @property
     def is_weighted_sum(self) -> bool:
         """Whether it is a sum of inputs with coefficients."""
         whole = len(self.powers) == 1 and self.powers[0] == 1

@@ -33,7 +33,9 @@ class Polynomial:
         """Solve the linear system, then drop terms as long as Bayes' criterion approves."""
         data = data.rows(self.usable(data))
         exponents = whole_exponents(data.num_inputs, self.degree, self.inverse, MOST_MONOMIALS)
-        if exponents is None or (len(data.target) < 1.5 * len(exponents) and self.degree > 1):
+        if exponents is None or len(data.target) < (1.5 if self.degree > 1 else 1.1) * len(
+            exponents
+        ):
             return
         terms = Candidate(
             exponents=exponents, coefficients=np.ones((1, len(exponents))), powers=np.ones(1)

@@ -42,7 +42,7 @@ class Equation:
     Args:
         expression: In SymPy.
         complexity: Number of nodes, plus a charge for numbers that are not simple.
-        error: Root mean square error on rows that were held out of the fit.
+        error: Root mean square error, the larger one of those on fitted and on held-out rows.
         r2: Share of the held-out variance that it explains.
         seconds: When it was found.
         candidate: Its weights.

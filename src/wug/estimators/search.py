@@ -61,10 +61,11 @@ class Scored:
     Args:
         candidate: The formula.
         complexity: Its size.
-        error: Root mean square error on held-out rows.
+        error: Root mean square error: the larger one of those on fitted and on held-out rows.
         relative_error: The same in standard deviations of the target.
         criterion: Description length: smaller is better.
         seconds: When it was found.
+        trusted: Whether there are enough rows for the numbers in it.
     """
 
     candidate: Candidate
@@ -73,11 +74,12 @@ class Scored:
     relative_error: float
     criterion: float
     seconds: float
+    trusted: bool
 
     @property
     def exact(self) -> bool:
-        """Whether the held-out rows are met up to rounding."""
-        return self.relative_error < EXACT
+        """Whether all rows are met up to rounding, and are more than the formula could store."""
+        return self.trusted and self.relative_error < EXACT
 
 
 @dataclass
@@ -120,7 +122,7 @@ class Search:
     def run(self) -> None:
         """Search until a formula is exact, nothing is left to explain, or the time is over."""
         # The matrices are tiny: threads of a linear-algebra library only wait for each other.
-        with threadpool_limits(1, user_api="blas"):
+        with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
             self._run()
 
     def _run(self) -> None:
@@ -150,7 +152,8 @@ class Search:
         """Yield the structures in the order in which they are tried."""
         operations, most = self.limits.operations, self.limits.max_terms
         few = self.data.num_inputs <= FEW_INPUTS
-        yield Stage([Polynomial(1)], may_end=False)
+        if most > 1:
+            yield Stage([Polynomial(1)], may_end=False)
         if not operations & {"mul", "div", "pow", "root"}:
             return
         yield Stage([Monomials(1)], may_end=False)
@@ -186,7 +189,7 @@ class Search:
     def add(self, candidate: Candidate) -> None:
         """Score a candidate on the held-out rows and keep it."""
         candidate = candidate.used_terms()
-        if not len(candidate.exponents) or not self.limits.allow(candidate):
+        if not self.limits.allow(candidate):
             return
         fitted = candidate.predict(self.data.inputs)
         residual = candidate.predict(self.held.inputs) - self.held.target
@@ -198,7 +201,8 @@ class Search:
         relative = max(error, inside) / self.scale
         cost = 0.5 * candidate.complexity * math.log(num_rows)
         scored = Scored(
-            candidate=candidate, complexity=candidate.complexity, error=error,
+            candidate=candidate, complexity=candidate.complexity, error=relative * self.scale,
+            trusted=2 * candidate.num_numbers <= num_rows,
             relative_error=relative, seconds=time.monotonic() - self.began,
             criterion=num_rows * math.log(max(relative, EXACT / 10)) + cost,
         )  # fmt: skip

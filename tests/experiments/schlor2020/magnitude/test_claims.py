@@ -23,7 +23,7 @@ def verdicts(judged):
 
 def test_held_as_told():
     def successes(unit, operation, magnitude):
-        return 0 if unit == "nalu" and float(magnitude) > 1 else 50
+        return 0 if unit == "nalu" and float(magnitude) > 1 else 100
 
     assert verdicts(table(successes, lambda size: size**2)) == ["held"] * 4
 

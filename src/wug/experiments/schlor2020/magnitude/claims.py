@@ -6,12 +6,13 @@ References:
     mistry2022, schlor2020
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import pairwise
 
 from wug.core.claims import (
     Claim,
     Entry,
+    Judgement,
     Table,
     all_of,
     hardly_any_succeed,
@@ -22,43 +23,50 @@ from wug.core.claims import (
 __all__ = ["CLAIMS", "MAGNITUDES"]
 
 MAGNITUDES = ("0.1", "1", "10", "100", "1000")
-LARGE = MAGNITUDES[2:]
+SMALL, LARGE = MAGNITUDES[:2], MAGNITUDES[2:]
+OPERATIONS = ("add", "sub", "mul", "div")
 SOURCE = "mistry2022, section 6.3"
 
 
-def _steps(table: Table, operation: str) -> Iterator[tuple[Entry, Entry]]:
-    yield from pairwise(table.at("inalu", operation, magnitude) for magnitude in MAGNITUDES)
+def _pooled(table: Table, unit: str, operations: Sequence[str], magnitudes: Sequence[str]) -> Entry:
+    size = "at most 1" if magnitudes == SMALL else "above 1"
+    return table.pooled(
+        f"{unit} {', '.join(operations)}, magnitudes {size}",
+        [(unit, operation, magnitude) for operation in operations for magnitude in magnitudes],
+    )
+
+
+def _unaffected(table: Table, *operations: str) -> Judgement:
+    small, large = (_pooled(table, "inalu", operations, sizes) for sizes in (SMALL, LARGE))
+    return same_rate(small, large)
 
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         "nalu_fails_on_large_numbers",
-        "NALU has hardly any success on magnitudes above 1, whatever the operation.",
+        "NALU has hardly any success on magnitudes above 1, over all operations.",
         SOURCE,
-        lambda t: all_of(
-            hardly_any_succeed(t.at("nalu", operation, magnitude))
-            for operation in ("add", "sub", "mul", "div")
-            for magnitude in LARGE
-        ),
+        lambda t: hardly_any_succeed(_pooled(t, "nalu", OPERATIONS, LARGE)),
     ),
     Claim(
         "inalu_adds_and_subtracts_at_any_magnitude",
-        "From each magnitude to the next, iNALU adds and subtracts equally often.",
+        "iNALU adds and subtracts equally often on magnitudes up to 1 and above.",
         SOURCE,
-        lambda t: all_of(
-            same_rate(*pair) for operation in ("add", "sub") for pair in _steps(t, operation)
-        ),
+        lambda t: _unaffected(t, "add", "sub"),
     ),
     Claim(
         "multiplication_errs_more_on_larger_numbers",
         "From each magnitude to the next, iNALU's error of multiplication grows.",
         SOURCE,
-        lambda t: all_of(lower_error(*pair) for pair in _steps(t, "mul")),
+        lambda t: all_of(
+            lower_error(*pair)
+            for pair in pairwise(t.at("inalu", "mul", magnitude) for magnitude in MAGNITUDES)
+        ),
     ),
     Claim(
         "division_does_not_depend_on_magnitude",
-        "From each magnitude to the next, iNALU divides equally often.",
+        "iNALU divides equally often on magnitudes up to 1 and above.",
         SOURCE,
-        lambda t: all_of(same_rate(*pair) for pair in _steps(t, "div")),
+        lambda t: _unaffected(t, "div"),
     ),
 )
