@@ -109,6 +109,13 @@ def test_options_reach_their_unit():
     assert stack.readout.bias is not None
 
 
+def test_a_cell_that_adds_to_its_state():
+    stack = RecurrentStack(3, 1, cell="nau", readout="nau", options=({"update": "accumulate"}, {}))
+    x = sequences(5, 40, 3).float()
+    assert stack.cell.unit.in_features == 3
+    assert_close(stack(x), stack.readout(stack.cell.unit(x.sum(1))))
+
+
 def test_new_weights_are_those_of_a_new_stack():
     first, other = make("nalu", "nalu"), make("nalu", "nalu", seed=1)
     first.reset_parameters(torch.Generator().manual_seed(1))

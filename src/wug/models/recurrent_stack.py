@@ -54,7 +54,8 @@ class RecurrentStack(nn.Module):
         cell: Key of the unit in the cell.
         readout: Key of the unit on top.
         hidden_features: Size of the state.
-        options: Keyword arguments of both units, the cell's first.
+        options: Keyword arguments of the cell, such as ``update`` and those of its unit, and of the
+            unit on top.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.

@@ -36,12 +36,14 @@ class Model:
     Args:
         cell: Of a recurrent network, or the unit in the cell of a stack.
         readout: The unit on top of a stack; empty for a recurrent network.
+        update: How the cell of a stack makes its next state.
         penalty: Weight of the units' penalty, which sets in late in training.
         operations: What it is trained on.
     """
 
     cell: str
     readout: str = ""
+    update: str = "replace"
     penalty: float = 0.0
     operations: tuple[str, ...] = tuple(OPERATIONS)
 
@@ -52,7 +54,7 @@ class Model:
             if self.readout:
                 return RecurrentStack(
                     in_features, 1, cell=self.cell, readout=self.readout, hidden_features=HIDDEN,
-                    generator=generator,
+                    options=({"update": self.update}, {}), generator=generator,
                 )  # fmt: skip
             return RecurrentNetwork(
                 in_features, 1, cell=self.cell, hidden_features=HIDDEN, generator=generator
@@ -70,8 +72,20 @@ NETWORKS = {
     "nac_add": Model(cell="nac_add", readout="nac_add"),
     "nalu": Model(cell="nalu", readout="nalu"),
     # Not in the paper.
-    "nau": Model(cell="nau", readout="nau", penalty=0.1, operations=("first", "add", "sub")),
-    "nmu": Model(cell="nau", readout="nmu", penalty=10.0, operations=("mul", "square")),
+    "nau": Model(
+        cell="nau",
+        readout="nau",
+        update="accumulate",
+        penalty=0.1,
+        operations=("first", "add", "sub"),
+    ),
+    "nmu": Model(
+        cell="nau",
+        readout="nmu",
+        update="accumulate",
+        penalty=10.0,
+        operations=("mul", "square"),
+    ),
 }
 ROWS = tuple(
     (name, operation) for name, model in NETWORKS.items() for operation in model.operations
@@ -88,7 +102,8 @@ DEPARTURES = (
     "table has the mean of all runs; the paper does not say which state or run its numbers are of.",
     "The seeds of a row see the same training inputs; --streams independent gives each its own.",
     "The extrapolation set has 100 sequences.",
-    "The rows nau and nmu (NAU below NAU or NMU, on what they can represent) are ours.",
+    "The rows nau and nmu (NAU below NAU or NMU, on what they can represent) are ours; their cell "
+    "adds the output of its unit to the state, which the unit does not see.",
 )
 
 
