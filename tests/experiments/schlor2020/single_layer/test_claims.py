@@ -23,7 +23,7 @@ def as_told(unit, operation, inputs, distribution):
         return 8 if exponential and inputs == "10" else 2 if operation != "div" else 4
     if operation == "div":
         return 4 if inputs == "2" else 1
-    if operation == "mul" and distribution == "E(0.2)":
+    if operation == "mul" and distribution == "E(5)":
         return 0 if inputs == "2" else 10
     return 10
 

@@ -30,7 +30,7 @@ DISTRIBUTIONS = {
         "U(-10,-5)",
     ),
     **dict.fromkeys(["N(-3,3)", "N(-2,4)", "N(-4,2)", "N(2,8)", "N(-8,-2)"], "N(8,10)"),
-    **dict.fromkeys(["E(0.2)", "E(0.4)", "E(0.6)", "E(0.8)", "E(1)"], "E(0.5)"),
+    **dict.fromkeys(["E(0.2)", "E(0.4)", "E(0.6)", "E(0.8)", "E(1)", "E(5)"], "E(0.5)"),
 }
 EXPONENTIAL = tuple(name for name in DISTRIBUTIONS if name.startswith("E"))
 COMPARISON = "mistry2022, section 6.4"
@@ -98,9 +98,9 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "redundancy_helps_inalu_to_multiply_exponential_data",
-        "Among them is the exponential distribution whose parameter is 0.2.",
+        "Among them is the exponential distribution of scale 5.",
         EXPERIMENTS,
-        lambda t: _improves(t, "E(0.2)"),
+        lambda t: _improves(t, "E(5)"),
     ),
     Claim(
         "redundancy_hurts_division",

@@ -42,7 +42,7 @@ CHOICES = tuple((model, operation) for operation in OPERATIONS for model in MODE
     columns=list(DISTRIBUTIONS),
 )
 def single_layer(options: RunOptions) -> Experiment:
-    """Train NALU and iNALU on four operations and eighteen distributions, of 2 and of 10 inputs.
+    """Train NALU and iNALU on four operations and nineteen distributions, of 2 and of 10 inputs.
 
     Args:
         options: Scale, seeds, rows and streams; ranges name training distributions.
@@ -84,8 +84,8 @@ def single_layer(options: RunOptions) -> Experiment:
             "The distributions and test ranges of both tasks are those of experiment 1 in the "
             "authors' repository; mistry2022 names one of them, and the code of the ten-input task "
             "is not public.",
-            "E(0.2) has a mean of 0.2, as the code draws it; mistry2022 reads the paper's 0.2 as "
-            "a rate, and so a scale of 5.",
+            "E(5) is ours: mistry2022 names an exponential distribution of rate 0.2 and so of scale "
+            "5, but the code's parameter of 0.2 is a scale.",
             SHARED_INPUTS,
             *DEPARTURES,
         ),
