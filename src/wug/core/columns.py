@@ -168,8 +168,8 @@ def identifiers(names: Sequence[str]) -> list[str]:
     """Return names that are safe in a formula, which may be read as Python or typed again.
 
     Example:
-        >>> identifiers(["mean radius", "a+b", "a-b", "1990", "lambda"])
-        ['mean_radius', 'a_b', 'a_b_2', 'x1990', 'lambda_']
+        >>> identifiers(["mean radius", "a+b", "a-b", "3rd", "lambda"])
+        ['mean_radius', 'a_b', 'a_b_2', 'x3rd', 'lambda_']
     """
     taken: list[str] = []
     for name in names:

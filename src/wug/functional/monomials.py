@@ -32,6 +32,7 @@ def signs(negative: Tensor, odd: Tensor) -> Tensor:
         (..., row, term).
 
     Example:
+        >>> import torch
         >>> signs(torch.tensor([[1.0, 1.0], [1.0, 0.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
         tensor([[ 1., -1.],
                 [-1.,  1.]])

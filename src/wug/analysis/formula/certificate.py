@@ -160,7 +160,8 @@ def read_like(network: nn.Module, formula: Formula, x: Tensor) -> Formula:
             f"the network has; got {sizes[1][0]} and {sizes[1][1]}."
         )
     names = dict(zip(read.symbols, formula.symbols, strict=True))
-    return Formula(tuple(e.xreplace(names) for e in read.expressions), formula.names)
+    expressions = (sympy.sympify(e).xreplace(names) for e in read.expressions)
+    return Formula(tuple(expressions), formula.names)
 
 
 @torch.no_grad()

@@ -84,8 +84,8 @@ def single_layer(options: RunOptions) -> Experiment:
             "The distributions and test ranges of both tasks are those of experiment 1 in the "
             "authors' repository; mistry2022 names one of them, and the code of the ten-input task "
             "is not public.",
-            "E(5) is ours: mistry2022 names an exponential distribution of rate 0.2 and so of scale "
-            "5, but the code's parameter of 0.2 is a scale.",
+            "E(5) is ours: mistry2022 names an exponential distribution of rate 0.2, that is of "
+            "scale 5, but the code's parameter of 0.2 is a scale.",
             SHARED_INPUTS,
             *DEPARTURES,
         ),
