@@ -1,0 +1,105 @@
+"""What attention layers share: heads, the softmax over valid sources, logits by distance."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from wug.core.errors import UserError, require_at_least
+
+
+def head_features(owner: str, features: int, num_heads: int) -> int:
+    """Return the width of a head, or raise if the heads can't share the features evenly.
+
+    Example:
+        >>> head_features("Attention", 256, 4)
+        64
+    """
+    require_at_least(owner, "features", features, 1)
+    require_at_least(owner, "num_heads", num_heads, 1)
+    if features % num_heads:
+        raise UserError(
+            f"{owner}: features must be a multiple of num_heads; got {features} and {num_heads}."
+        )
+    return features // num_heads
+
+
+def project_heads(x: Tensor, weight: Tensor, num_heads: int) -> tuple[Tensor, ...]:
+    """Project columns to heads: queries, keys and values in one matrix product.
+
+    Args:
+        x: The columns.
+        weight: The projections, below each other; each as many rows as x has features.
+        num_heads: Number of heads.
+
+    Shape:
+        x (batch, seq, features), weight (n * features, features) -> n times
+        (batch, head, seq, features / head).
+
+    Example:
+        >>> queries, keys = project_heads(torch.ones(5, 7, 4), torch.ones(8, 4), 2)
+        >>> queries.shape
+        torch.Size([5, 2, 7, 2])
+    """
+    batch, seq, features = x.shape
+    if features != weight.shape[-1]:
+        raise UserError(
+            f"x must have {weight.shape[-1]} features in its last axis; got {features}."
+        )
+    projected = F.linear(x, weight).view(batch, seq, -1, num_heads, features // num_heads)
+    return projected.permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def mix_values(weights: Tensor, values: Tensor, projection: Tensor) -> Tensor:
+    """Sum the values of every head by their weights and project all heads' sums together.
+
+    Shape:
+        weights (batch, head, target, source), values (batch, head, source, channel),
+        projection (out, head * channel) -> (batch, target, out).
+
+    Example:
+        >>> mix_values(torch.ones(5, 2, 7, 7), torch.ones(5, 2, 7, 3), torch.ones(6, 6)).shape
+        torch.Size([5, 7, 6])
+    """
+    return F.linear((weights @ values).transpose(1, 2).flatten(2), projection)
+
+
+def masked_softmax(logits: Tensor, valid: Tensor | None) -> Tensor:
+    """Softmax over the sources that are valid; the others get exactly 0.
+
+    Where no source is valid, all are equal: nothing is NaN.
+
+    Shape:
+        logits (batch, head, target, source), valid (batch, source) -> as logits.
+
+    Example:
+        >>> masked_softmax(torch.zeros(1, 1, 1, 3), torch.tensor([[True, True, False]]))
+        tensor([[[[0.5000, 0.5000, 0.0000]]]])
+    """
+    if valid is not None:
+        lowest = torch.finfo(logits.dtype).min
+        logits = logits.masked_fill(~valid[:, None, None, :], lowest)
+    return logits.softmax(-1)
+
+
+def align_distances(logits: Tensor) -> Tensor:
+    """Turn logits by distance, source - target, into logits by source.
+
+    Args:
+        logits: In the last axis one logit for each distance from 1 - seq to seq - 1.
+
+    Shape:
+        (..., seq, 2 seq - 1) -> (..., seq, seq).
+
+    Example:
+        >>> align_distances(torch.tensor([[-1, 0, 1], [-1, 0, 1]]))
+        tensor([[ 0,  1],
+                [-1,  0]])
+    """
+    # With rows one longer, the logit of target i for source j stands at 2 seq i + (j - i) + seq - 1
+    # = (2 seq - 1) i + j + seq - 1: cut into the old rows from seq - 1 on, the sources line up.
+    seq = logits.shape[-2]
+    flat = F.pad(logits, (0, 1)).flatten(-2)
+    rows = flat[..., seq - 1 : -1].reshape(logits.shape)
+    return rows[..., :seq]

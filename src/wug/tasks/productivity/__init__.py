@@ -1,0 +1,1 @@
+"""Are longer and deeper problems solved than those of the training data?"""

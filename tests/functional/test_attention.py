@@ -1,0 +1,64 @@
+import pytest
+import torch
+from torch.testing import assert_close
+
+from wug.core.errors import UserError
+from wug.functional.attention import (
+    align_distances,
+    head_features,
+    masked_softmax,
+    mix_values,
+    project_heads,
+)
+
+
+def numbers(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def test_heads_are_slices_of_the_projections():
+    x, weight = numbers(3, 5, 6), numbers(18, 6)
+    for part, heads in enumerate(project_heads(x, weight, 2)):
+        for head in range(2):
+            rows = weight[6 * part + 3 * head : 6 * part + 3 * head + 3]
+            assert_close(heads[:, head], x @ rows.T)
+
+
+def test_mixed_values():
+    weights, values, projection = numbers(2, 3, 4, 5), numbers(2, 3, 5, 2), numbers(7, 6)
+    for b in range(2):
+        for t in range(4):
+            read = [sum(weights[b, h, t, s] * values[b, h, s] for s in range(5)) for h in range(3)]
+            expected = projection @ torch.cat(read)
+            assert_close(mix_values(weights, values, projection)[b, t], expected)
+
+
+def test_softmax_of_valid_sources():
+    logits = 30 * numbers(3, 2, 4, 5)
+    lengths = torch.tensor([5, 2, 0])
+    weights = masked_softmax(logits, torch.arange(5) < lengths[:, None])
+    for b, length in enumerate(lengths.tolist()):
+        if length:
+            assert_close(weights[b, ..., :length], logits[b, ..., :length].softmax(-1))
+            assert (weights[b, ..., length:] == 0).all()
+    assert weights.isfinite().all()
+    assert_close(masked_softmax(logits, None), logits.softmax(-1))
+
+
+@pytest.mark.parametrize("seq", [1, 2, 7])
+def test_distances_are_aligned(seq):
+    logits = numbers(2, 3, seq, 2 * seq - 1)
+    aligned = align_distances(logits)
+    for i in range(seq):
+        for j in range(seq):
+            assert torch.equal(aligned[..., i, j], logits[..., i, j - i + seq - 1])
+
+
+def test_errors():
+    with pytest.raises(UserError, match="Mine: features must be a multiple of num_heads; got 6"):
+        head_features("Mine", 6, 4)
+    with pytest.raises(UserError, match="Mine: num_heads must be at least 1; got 0"):
+        head_features("Mine", 6, 0)
+    with pytest.raises(UserError, match="x must have 6 features in its last axis; got 4"):
+        project_heads(numbers(3, 5, 4), numbers(18, 6), 2)
