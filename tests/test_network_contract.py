@@ -1,5 +1,11 @@
-"""What every layer and model promises: a new file is tested by being there."""
+"""What every layer and model promises: a new file is tested by being there.
 
+What a network takes and gives is its interface, a detail of its registration: vectors (unless it
+says otherwise), columns to columns, columns to one vector (readout), columns to gates (gate),
+columns in the steps of a loop (steps), or tokens to logits.
+"""
+
+import copy
 import inspect
 import re
 from importlib.resources import files
@@ -8,23 +14,109 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
+from torch.func import functional_call, stack_module_state, vmap
+from torch.testing import assert_close
 
 from wug.core.index import build, get
 
 ENTRIES = [entry for entry in build() if entry.kind in ("layer", "model")]
 SECTIONS = ("Notation:", "Departures:", "Args:", "Shape:", "Example:", "References:")
+# Interface -> the sizes that a network is built with, and the shape of an output.
+SIZES = {
+    "vectors": (2, 3), "columns": (8,), "readout": (8,), "gate": (8,), "steps": (8,),
+    "tokens": (11, 5),
+}  # fmt: skip
+SHAPES = {
+    "columns": (4, 5, 8), "readout": (4, 8), "gate": (4, 5, 8), "steps": (4, 5, 8),
+    "tokens": (4, 5),
+}  # fmt: skip
+LENGTHS = torch.tensor([5, 1, 3, 4])
 
-every_network = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.key)
+# Exemptions, each with its reason.
+WITHOUT_WEIGHTS = {"position_encoding": "its sinusoids are not learned"}
+
+
+def interface(entry):
+    return entry.details.get("interface", "vectors")
+
+
+def networks(*interfaces, exempt=()):
+    chosen = [e for e in ENTRIES if interface(e) in interfaces and e.key not in exempt]
+    return pytest.mark.parametrize("entry", chosen, ids=lambda entry: entry.key)
+
+
+every_network = networks(*SIZES)
+every_sequence_network = networks(*SHAPES)
+every_learning_sequence_network = networks(*SHAPES, exempt=WITHOUT_WEIGHTS)
+
+
+class Loop(nn.Module):
+    """Three steps of something around a network that says when columns are done."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x, valid):
+        state = self.network.start(x, valid)
+        for step in range(3):
+            before, x = x, x.tanh()
+            state = self.network.step(state, before, x, last=step == 2)
+        return self.network.output(state)[0]
+
+
+class Gate(nn.Module):
+    """A network that gates each column by itself: which of them are padding does not matter."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x, valid):
+        return self.network(x)
+
+
+WRAPPERS = {"steps": Loop, "gate": Gate}
 
 
 def make(entry, seed=0):
-    return get(entry.kind, entry.key)(2, 3, generator=torch.Generator().manual_seed(seed))
+    build, sizes = get(entry.kind, entry.key), SIZES[interface(entry)]
+    has_heads = sizes == (8,) and "num_heads" in inspect.signature(build).parameters
+    options = {"num_heads": 2} if has_heads else {}
+    network = build(*sizes, generator=torch.Generator().manual_seed(seed), **options)
+    return WRAPPERS[interface(entry)](network) if interface(entry) in WRAPPERS else network
+
+
+def drawn(entry, seed):
+    generator = torch.Generator().manual_seed(seed)
+    if interface(entry) == "tokens":
+        return torch.randint(11, (4, 9), generator=generator)
+    return torch.randn(4, 9, 8, generator=generator)
+
+
+def inputs(entry, seq=5, rubbish=2):
+    """Return sequences, with rubbish behind their ends, and what says where they end."""
+    valid = torch.arange(seq) < LENGTHS[:, None]
+    x, other = (drawn(entry, seed)[:, :seq] for seed in (1, rubbish))
+    if interface(entry) == "tokens":
+        return torch.where(valid, x, other), LENGTHS
+    return torch.where(valid.unsqueeze(-1), x, other), valid
+
+
+def promised(entry, network, x, ends):
+    """Return the outputs without those at padding."""
+    output = network(x, ends)
+    return output[ends] if interface(entry) in ("columns", "gate", "steps") else output
 
 
 @every_network
 def test_stands_in_the_file_of_its_key_and_has_a_test(entry):
     assert entry.target.startswith(f"wug.{entry.kind}s.{entry.key}:")
     assert (Path(__file__).parent / f"{entry.kind}s" / f"test_{entry.key}.py").is_file()
+
+
+def test_interfaces_are_known():
+    assert {interface(entry) for entry in ENTRIES} <= set(SIZES)
 
 
 @every_network
@@ -41,11 +133,14 @@ def test_docstring_and_references(entry):
 
 @every_network
 def test_is_a_module_whose_weights_come_from_the_generator(entry):
+    before = torch.get_rng_state()
     first, again, other = make(entry), make(entry), make(entry, seed=1)
+    assert torch.equal(torch.get_rng_state(), before)
     assert isinstance(first, nn.Module)
     same = [torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True)]
-    assert same and all(same)
-    assert not torch.equal(next(first.parameters()), next(other.parameters()))
+    assert all(same) and bool(same) != (entry.key in WITHOUT_WEIGHTS)
+    if same:
+        assert not torch.equal(next(first.parameters()), next(other.parameters()))
 
 
 @every_network
@@ -54,4 +149,113 @@ def test_state_dict_round_trip(entry):
     other.load_state_dict(first.state_dict())
     for name, value in first.state_dict().items():
         assert torch.equal(value, other.state_dict()[name])
-    assert all(isinstance(getattr(first, name), int) for name in ("in_features", "out_features"))
+    if interface(entry) != "vectors":
+        x = inputs(entry)
+        assert torch.equal(promised(entry, first.eval(), *x), promised(entry, other.eval(), *x))
+
+
+@every_network
+def test_says_its_sizes(entry):
+    network = make(entry)
+    network = network.network if interface(entry) in WRAPPERS else network
+    kind = "tokens" if interface(entry) == "tokens" else "vectors"
+    names = {"tokens": ("num_tokens", "num_classes"), "vectors": ("in_features", "out_features")}
+    assert all(isinstance(getattr(network, name), int) for name in names[kind])
+
+
+@every_sequence_network
+def test_outputs_are_finite_and_of_the_right_shape(entry):
+    output = make(entry).eval()(*inputs(entry))
+    assert output.shape == SHAPES[interface(entry)] and output.isfinite().all()
+    if interface(entry) != "tokens":
+        x, _ = inputs(entry)
+        everywhere = torch.ones(x.shape[:2], dtype=torch.bool)
+        assert_close(make(entry).eval()(x, None), make(entry).eval()(x, everywhere))
+
+
+@every_learning_sequence_network
+def test_gradients_reach_every_parameter(entry):
+    network = make(entry)
+    promised(entry, network, *inputs(entry)).square().sum().backward()
+    for name, parameter in network.named_parameters():
+        assert parameter.grad is not None and parameter.grad.isfinite().all(), name
+        assert parameter.grad.any(), name
+
+
+@every_sequence_network
+def test_padding_changes_nothing(entry):
+    network = make(entry).eval()
+    expected = promised(entry, network, *inputs(entry))
+    assert_close(promised(entry, network, *inputs(entry, rubbish=3)), expected)
+    assert_close(promised(entry, network, *inputs(entry, seq=9)), expected)
+
+
+@every_sequence_network
+def test_forward_only_computes(entry):
+    network, (x, ends) = make(entry).eval(), inputs(entry)
+    state, attributes = copy.deepcopy(network.state_dict()), set(vars(network))
+    originals = x.clone(), ends.clone()
+    assert torch.equal(network(x, ends), network(x, ends))
+    assert torch.equal(x, originals[0]) and torch.equal(ends, originals[1])
+    assert all(torch.equal(value, state[name]) for name, value in network.state_dict().items())
+    assert set(vars(network)) == attributes
+
+
+@every_sequence_network
+def test_double_precision_and_copies(entry):
+    network, (x, ends) = make(entry).eval(), inputs(entry)
+    single = promised(entry, network, x, ends)
+    assert single.dtype == torch.float32
+    double = copy.deepcopy(network).double()
+    exact = promised(entry, double, x.double() if x.is_floating_point() else x, ends)
+    assert exact.dtype == torch.float64
+    assert_close(single.double(), exact, rtol=1e-4, atol=1e-5)
+    assert torch.equal(promised(entry, copy.deepcopy(network), x, ends), single)
+
+
+@every_learning_sequence_network
+@pytest.mark.parametrize("shared", [True, False])
+def test_runs_under_vmap(entry, shared):
+    if not getattr(get(entry.kind, entry.key), "stackable", True):
+        pytest.skip("declares that it can't be stacked")
+    replicas = [make(entry, seed).eval() for seed in range(3)]
+    params, buffers = stack_module_state(replicas)
+    x, ends = inputs(entry)
+    each = [x] * 3 if shared else [inputs(entry)[0].roll(shift, 0) for shift in range(3)]
+    stacked = vmap(
+        lambda *state: functional_call(replicas[0], state[:2], (state[2], ends)),
+        in_dims=(0, 0, None if shared else 0),
+    )(params, buffers, x if shared else torch.stack(each))
+    alone = [replica(part, ends) for replica, part in zip(replicas, each, strict=True)]
+    assert_close(stacked, torch.stack(alone))
+
+
+@every_sequence_network
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # by torch
+def test_compiles_in_one_piece(entry):
+    if not getattr(get(entry.kind, entry.key), "stackable", True):
+        pytest.skip("declares that it can't be stacked")
+    network, x = make(entry).eval(), inputs(entry)
+    assert_close(torch.compile(network, fullgraph=True, backend="eager")(*x), network(*x))
+
+
+@networks("gate")
+def test_gates_are_between_closed_and_open(entry):
+    network, (x, valid) = make(entry), inputs(entry)
+    gates = network(100 * x, valid)
+    assert (gates >= 0).all() and (gates <= 1).all()
+    assert network(x, valid).mean() < 0.5  # closed at first
+
+
+@networks("columns", "readout")
+def test_attention_weights(entry):
+    network, (x, valid) = make(entry), inputs(entry)
+    if not hasattr(network, "weights"):
+        pytest.skip("has no attention weights")
+    weights = network.weights(x, valid)
+    assert weights.shape == ((4, 2, 5) if interface(entry) == "readout" else (4, 2, 5, 5))
+    assert (weights >= 0).all() and (weights.sum(-1) <= 1 + 1e-5).all()
+    for row, mask in zip(weights, valid, strict=True):
+        of_valid = row if interface(entry) == "readout" else row[:, mask]
+        assert not of_valid[..., ~mask].any()
+    assert torch.equal(weights, network.eval().weights(x, valid))

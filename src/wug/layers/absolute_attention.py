@@ -1,0 +1,108 @@
+"""Multi-head attention (Vaswani et al., 2017).
+
+A column reads the other columns by content. Where they stand it only sees if their states say so:
+with positions added to the embeddings it is the absolute transformer, without any it is NoPE.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from wug.core.registry import register
+from wug.functional.attention import head_features, masked_softmax, mix_values, project_heads
+from wug.functional.initialise import fill_uniform, xavier_bound
+
+
+@register(
+    "layer",
+    name="Absolute attention",
+    references=("vaswani2017", "csordas2023"),
+    equation=r"A = \mathrm{softmax}\!\left(Q K^\top / \sqrt{d_{\mathrm{head}}}\right), "
+    r"\qquad Y = A V W^O",
+    failure_modes=(
+        "On sequences longer than those of training, positions are new to it: a transformer with "
+        "absolute positions is at chance on longer table look-ups (csordas2023, table 5.1).",
+    ),
+    interface="columns",
+)
+class AbsoluteAttention(nn.Module):
+    """Multi-head self-attention by content.
+
+    Equation (vaswani2017, Eq. 1): A = softmax(Q K^T / sqrt(d_head)), Y = A V W_O, with the queries
+    Q = X W_Q, keys K = X W_K and values V = X W_V of every head.
+
+    Notation:
+        W_Q, W_K, W_V -> weight_in, below each other, W_O -> weight_out.
+
+    Departures:
+        The paper does not say where the weights start; here each of the four matrices is
+        Xavier-uniform. The models of csordas2023 have no dropout here.
+
+    Args:
+        features: Number of features of a column.
+        num_heads: Number of heads, which share the features.
+        dropout: Share of the attention weights that are dropped in training.
+        generator: Source of the initial weights.
+        device: As for any torch layer.
+        dtype: As for any torch layer.
+
+    Shape:
+        x (batch, seq, features), valid (batch, seq) -> (batch, seq, features).
+
+    Raises:
+        UserError: If the heads can't share the features evenly.
+
+    Example:
+        >>> layer, valid = AbsoluteAttention(8, 2), torch.tensor([[True, True, False]])
+        >>> layer(torch.ones(1, 3, 8), valid).shape
+        torch.Size([1, 3, 8])
+        >>> layer.weights(torch.ones(1, 3, 8), valid)[0, 0, 0].tolist()
+        [0.5, 0.5, 0.0]
+
+    References:
+        vaswani2017, csordas2023
+    """
+
+    def __init__(
+        self,
+        features: int,
+        num_heads: int = 1,
+        *,
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.scale = 1 / math.sqrt(head_features("AbsoluteAttention", features, num_heads))
+        self.in_features = self.out_features = features
+        self.num_heads, self.dropout = num_heads, dropout
+        empty = torch.empty(3 * features, features, device=device, dtype=dtype)
+        self.weight_in = nn.Parameter(empty)
+        self.weight_out = nn.Parameter(empty.new_empty(features, features))
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new initial weights."""
+        bound = xavier_bound(self.in_features, self.in_features)
+        for weight in (self.weight_in, self.weight_out):
+            fill_uniform(weight, -bound, bound, generator)
+
+    def weights_and_values(self, x: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the attention weights and the values that they weigh."""
+        queries, keys, values = project_heads(x, self.weight_in, self.num_heads)
+        return masked_softmax((queries * self.scale) @ keys.mT, valid), values
+
+    def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Return what every column reads."""
+        weights, values = self.weights_and_values(x, valid)
+        dropped = F.dropout(weights, self.dropout, self.training)
+        return mix_values(dropped, values, self.weight_out)
+
+    def weights(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Return the attention weights, (batch, head, target, source)."""
+        return self.weights_and_values(x, valid)[0]

@@ -1,0 +1,88 @@
+import math
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from wug.core.errors import UserError
+from wug.layers.relative_attention import RelativeAttention
+
+
+def encoding(position, features):
+    waves = [
+        (math.sin if c % 2 == 0 else math.cos)(position / 10000 ** (2 * (c // 2) / features))
+        for c in range(features)
+    ]
+    return torch.tensor(waves, dtype=torch.float64)
+
+
+def equation(layer, head, h, q, k):
+    """Section C.3 of csordas2023, with distances source - target and a scale per layer."""
+    width, places = q.shape[-1], range(len(h))
+    w_p = layer.weight_position[head * width : (head + 1) * width]
+    u, v = layer.content_bias[head], layer.position_bias[head]
+
+    def logit(i, j):
+        content, position = k[j], w_p @ encoding(j - i, h.shape[-1])
+        return layer.scale * (q[i] @ content + u @ content + q[i] @ position + v @ position)
+
+    return lambda i, j: logit(i, j).exp() / sum(logit(i, other).exp() for other in places)
+
+
+@pytest.mark.parametrize("num_heads", [1, 2])
+@pytest.mark.parametrize("learned_scale", [True, False])
+def test_equals_the_equation(check_attention, num_heads, learned_scale):
+    check_attention(RelativeAttention(4, num_heads, learned_scale=learned_scale), equation)
+
+
+def test_scale():
+    learned, fixed = (RelativeAttention(8, 2, learned_scale=learned) for learned in (True, False))
+    assert learned.scale.item() == fixed.scale.item() == 1 / 2  # 1 / sqrt(4)
+    assert set(learned.state_dict()) - set(fixed.state_dict()) == {"scale"}
+    assert set(dict(fixed.named_parameters())) == set(fixed.state_dict())
+
+
+def test_biases_start_at_zero_and_matrices_xavier_uniform():
+    layer = RelativeAttention(96, 4, generator=torch.Generator().manual_seed(0))
+    assert not layer.content_bias.any() and not layer.position_bias.any()
+    for weight in (*layer.weight_in.chunk(3), layer.weight_position, layer.weight_out):
+        assert weight.abs().max() <= math.sqrt(6 / 192)
+        assert weight.var().item() == pytest.approx(2 / 192, rel=0.05)
+
+
+def test_only_distances_matter(columns, shaken):
+    """Padding in front moves all columns and changes nothing."""
+    layer, (x, valid) = shaken(RelativeAttention(4, 2)), columns(4)
+    moved = torch.cat((torch.randn(len(x), 3, 4, dtype=torch.float64), x), 1)
+    after = torch.cat((torch.zeros(len(x), 3, dtype=torch.bool), valid), 1)
+    assert_close(layer(moved, after)[:, 3:][valid], layer(x, valid)[valid])
+
+
+@pytest.mark.parametrize("dropout_of", ["queries", "keys"])
+def test_dropped_channels(columns, shaken, dropout_of):
+    """With everything dropped there is nothing to prefer; evaluation and weights drop nothing."""
+    layer = shaken(RelativeAttention(4, 2, dropout=1.0, dropout_of=dropout_of))
+    x, valid = columns(4)
+    values = (x @ layer.weight_in.chunk(3)[2].T) * valid.unsqueeze(-1)
+    mean = values.sum(1, keepdim=True) / valid.sum(1)[:, None, None]
+    assert_close(layer(x, valid), (mean @ layer.weight_out.T).expand_as(x))
+    assert not torch.allclose(layer.eval()(x, valid), layer.train()(x, valid))
+    assert_close(layer.weights(x, valid), layer.eval().weights(x, valid))
+
+
+@pytest.mark.parametrize("dropout_of", ["queries", "keys"])
+def test_whose_channels_are_dropped(shaken, dropout_of):
+    """Between columns that are all the same, only keys that are dropped make a difference."""
+    layer = shaken(RelativeAttention(8, dropout=0.5, dropout_of=dropout_of))
+    torch.nn.init.zeros_(layer.weight_position)
+    torch.manual_seed(0)
+    weights, _ = layer.weights_and_values(torch.ones(1, 4, 8, dtype=torch.float64), None, 0.5)
+    even = torch.full_like(weights, 1 / 4)
+    assert torch.allclose(weights, even) == (dropout_of == "queries")
+
+
+def test_bad_arguments():
+    with pytest.raises(UserError, match="RelativeAttention: features must be a multiple"):
+        RelativeAttention(8, 3)
+    with pytest.raises(UserError, match="dropout_of must be one of queries, keys; got 'values'"):
+        RelativeAttention(8, dropout_of="values")
