@@ -1,10 +1,13 @@
 """The numbers that a paper prints, as data: cells with the arms of their 95 % intervals.
 
 An experiment keeps its table as ``published.csv`` in its own folder. The columns are the labels of
-a cell, then the measures (success, solved_at, sparsity, error, iid_error), each followed by its
-``_plus`` and ``_minus`` where the paper has them, and source; solved_at_median is optional. A
-number that the paper does not print is left empty; a measure that it never prints has no column.
+a cell, then the measures (success, solved_at, sparsity, error, iid_error, accuracy, iid_accuracy),
+each followed by its ``_plus`` and ``_minus`` where the paper has them, and source; solved_at_median
+is optional. A number that the paper does not print is left empty; a measure that it never prints
+has no column. An accuracy is also an error: what is missing to 1.
 """
+
+from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +18,7 @@ from typing import Any
 from wug.core.claims import Cell, Interval, Key, Table
 
 MEASURES = ("success", "solved_at", "sparsity", "error", "iid_error")
+ACCURACIES = ("accuracy", "iid_accuracy")
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,11 @@ class Printed:
             return None
         return self.value - self.minus, self.value + self.plus
 
+    @property
+    def complement(self) -> Printed:
+        """What is missing to 1."""
+        return Printed(round(1 - self.value, 12), self.minus, self.plus)
+
 
 @dataclass(frozen=True)
 class PublishedCell:
@@ -47,6 +56,8 @@ class PublishedCell:
         solved_at_median: Median iteration, where the paper has it.
         error: Mean error out of distribution.
         iid_error: Mean error in distribution.
+        accuracy: Mean share of right answers out of distribution.
+        iid_accuracy: The same in distribution.
     """
 
     labels: Mapping[str, str]
@@ -58,6 +69,8 @@ class PublishedCell:
     solved_at_median: float | None = None
     error: Printed | None = None
     iid_error: Printed | None = None
+    accuracy: Printed | None = None
+    iid_accuracy: Printed | None = None
 
     @property
     def key(self) -> Key:
@@ -68,7 +81,7 @@ class PublishedCell:
         """Return plain JSON data: the labels and the printed numbers."""
         data = asdict(self)
         del data["labels"], data["trials"]
-        for name in ("solved_at_median", "error", "iid_error"):
+        for name in ("solved_at_median", "error", "iid_error", *ACCURACIES):
             if data[name] is None:
                 del data[name]
         return {**self.labels, **data}
@@ -106,7 +119,10 @@ def published_table(cells: Iterable[PublishedCell]) -> Table:
 
 
 def _published_cell(row: Mapping[str, str], labels: Sequence[str], trials: int) -> PublishedCell:
-    printed = {name: _printed(row, name) for name in MEASURES}
+    printed = {name: _printed(row, name) for name in (*MEASURES, *ACCURACIES)}
+    for name in ACCURACIES:
+        if accuracy := printed[name]:
+            printed[name.replace("accuracy", "error")] = accuracy.complement
     if all(printed[name] is None for name in ("success", "error", "iid_error")):
         raise ValueError(
             f"published.csv: each row must have a success rate or an error; got {row}."

@@ -89,3 +89,35 @@ class After:
     def __call__(self, steps: Steps) -> Values:
         """Return the value where the step has passed the start."""
         return np.where(steps > self.start, self.value, 0.0)
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """Linear up to ``peak`` over the first steps, then constant or, by a cosine, down to ``final``.
+
+    Args:
+        peak: The highest value.
+        warm_up: Number of steps up to it.
+        steps: Where the way down ends; none means that there is no way down.
+        final: The value there.
+
+    Example:
+        >>> WarmUp(1.0, 4)(np.array([0, 1, 3, 99])).tolist()
+        [0.25, 0.5, 1.0, 1.0]
+        >>> WarmUp(1.0, 4, steps=8, final=0.5)(np.array([3, 6, 8, 9])).tolist()
+        [1.0, 0.75, 0.5, 0.5]
+    """
+
+    peak: float
+    warm_up: int = 0
+    steps: int | None = None
+    final: float = 0.0
+
+    def __call__(self, steps: Steps) -> Values:
+        """Return the value at each step; the first one is not zero."""
+        up = self.peak * np.minimum((steps + 1) / max(self.warm_up, 1), 1.0)
+        if self.steps is None:
+            return up
+        way = np.clip((steps - self.warm_up) / max(self.steps - self.warm_up, 1), 0, 1)
+        down = self.final + (self.peak - self.final) * (1 + np.cos(np.pi * way)) / 2
+        return np.where(steps < self.warm_up, up, down)

@@ -17,10 +17,9 @@ import torch
 
 from wug.core.errors import WorkError
 from wug.core.index import import_target
-from wug.fleet.engine import Fleet
 from wug.fleet.experiment import Experiment, RunOptions, missing
 from wug.fleet.programs import wants_compile
-from wug.fleet.work import WorkOptions, unfinished, work
+from wug.fleet.work import WorkOptions, make_fleet, unfinished, work
 from wug.records import RunStore
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def eager_minutes(
     done = store.finished()
     for lot in experiment.lots:
         for block in missing(lot, done):
-            fleet = Fleet(block, device=device, compiled=False)
+            fleet = make_fleet(block, device=device, compiled=False)
             fleet.advance(1)
             began = time.monotonic()
             fleet.advance(1 + PROBE_STEPS)
@@ -188,7 +187,17 @@ def update(
             continue
         if lot.name not in bars:
             bars[lot.name] = progress.add_task(lot.name, total=latest["steps"], rate="compiling")
-        rate = f"{latest['rate'] / 1e6:.2f}M seed-steps/s" if latest["rate"] else "compiling"
+        rate = per_second(latest["rate"]) if latest["rate"] else "compiling"
         progress.update(bars[lot.name], completed=latest["step"], rate=rate)
         done += lot.num_replicas * latest["step"]
     return done / total
+
+
+def per_second(rate: float) -> str:
+    """Return a rate for a person.
+
+    Example:
+        >>> per_second(2.5e6), per_second(31.4)
+        ('2.50M seed-steps/s', '31.4 steps/s')
+    """
+    return f"{rate / 1e6:.2f}M seed-steps/s" if rate >= 1e4 else f"{rate:.1f} steps/s"

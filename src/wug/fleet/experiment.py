@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -16,9 +16,11 @@ from wug.core.claims import Cell, Claim, Key, Table
 from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.fleet.engine import Result
 from wug.fleet.plan import Build, Lot, Streams
+from wug.fleet.sequence_plan import SequenceLot
 from wug.records import Json, Record, identity
 
 Scale = Literal["smoke", "laptop", "paper"]
+AnyLot = Lot | SequenceLot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +84,7 @@ class Layout:
     column: str
     row_order: tuple[tuple[str, ...], ...]
     column_order: tuple[str, ...]
-    measure: Literal["success", "error"] = "success"
+    measure: Literal["success", "error", "accuracy"] = "success"
     baseline: str | None = None
 
 
@@ -107,7 +109,7 @@ class Experiment:
     name: str
     title: str
     settings: Mapping[str, Json]
-    lots: tuple[Lot, ...]
+    lots: tuple[AnyLot, ...]
     layout: Layout
     published: Sequence[Mapping[str, Json]] = ()
     published_table: Table = field(default_factory=lambda: Table({}, exact=True))
@@ -182,7 +184,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def missing(lot: Lot, finished: set[str]) -> Iterator[Lot]:
+def missing(lot: AnyLot, finished: set[str]) -> Iterator[AnyLot]:
     """Yield what is left of a lot, in rectangular blocks of groups that miss the same seeds.
 
     Args:
@@ -197,4 +199,4 @@ def missing(lot: Lot, finished: set[str]) -> Iterator[Lot]:
         if seeds:
             blocks.setdefault(seeds, []).append(variant)
     for seeds, variants in blocks.items():
-        yield replace(lot, variants=tuple(variants), seeds=seeds)
+        yield lot.part(tuple(variants), seeds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import torch
@@ -193,3 +193,7 @@ class Lot:
     def num_replicas(self) -> int:
         """Number of trainings."""
         return len(self.variants) * len(self.seeds)
+
+    def part(self, variants: tuple[Variant, ...], seeds: tuple[int, ...]) -> Lot:
+        """Return a block of the lot."""
+        return replace(self, variants=variants, seeds=seeds)

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 
 from wug.fleet.engine import Fleet
-from wug.fleet.experiment import Experiment, missing
-from wug.fleet.plan import Lot
+from wug.fleet.experiment import AnyLot, Experiment, missing
 from wug.fleet.programs import Compile, wants_compile
+from wug.fleet.sequence_plan import SequenceLot
+from wug.fleet.sequence_trainer import SequenceFleet
 from wug.records import RunStore
 
 
@@ -37,7 +38,7 @@ class WorkOptions:
     parent: int = 0
 
 
-def longest_first(lots: Iterable[Lot]) -> list[Lot]:
+def longest_first(lots: Iterable[AnyLot]) -> list[AnyLot]:
     """Order lots by the work in them, so that the last one to finish is a short one."""
     return sorted(lots, key=lambda lot: -lot.num_replicas * lot.plan.steps)
 
@@ -63,7 +64,23 @@ def work(experiment: Experiment, folder: Path, options: WorkOptions) -> int:
     return added
 
 
-def train_block(experiment: Experiment, lot: Lot, store: RunStore, options: WorkOptions) -> int:
+def make_fleet(
+    lot: AnyLot, *, device: torch.device, compiled: bool, keep: Path | None = None
+) -> Fleet | SequenceFleet:
+    """Return what trains a lot.
+
+    Args:
+        lot: What to train.
+        device: Where.
+        compiled: Whether to compile.
+        keep: File for the weights of a network that a person may want to run.
+    """
+    if isinstance(lot, SequenceLot):
+        return SequenceFleet(lot, device=device, compiled=compiled, keep=keep)
+    return Fleet(lot, device=device, compiled=compiled)
+
+
+def train_block(experiment: Experiment, lot: AnyLot, store: RunStore, options: WorkOptions) -> int:
     """Train one block of a lot and append its records."""
     began = time.monotonic()
     device = torch.device(options.device)
@@ -74,7 +91,10 @@ def train_block(experiment: Experiment, lot: Lot, store: RunStore, options: Work
             raise SystemExit("the process that started this one is gone")
 
     report({"step": 0, "steps": lot.plan.steps, "replicas": lot.num_replicas, "rate": 0.0})
-    fleet = Fleet(lot, device=device, compiled=wants_compile(options.compile, device))
+    fleet = make_fleet(
+        lot, device=device, compiled=wants_compile(options.compile, device),
+        keep=store.folder / "models" / f"{lot.name}.safetensors",
+    )  # fmt: skip
     results = fleet.train(
         checkpoint=store.checkpoint_path(lot.name),
         checkpoint_seconds=options.checkpoint_seconds,

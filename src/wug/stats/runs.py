@@ -47,6 +47,26 @@ class RunSummary:
         """The mean IID error of all runs."""
         return mean_error(self.validation_errors)
 
+    @property
+    def accuracy(self) -> Estimate:
+        """The mean share of right answers of all runs out of distribution."""
+        return complement(self.error)
+
+    @property
+    def iid_accuracy(self) -> Estimate:
+        """The mean share of right answers of all runs in distribution."""
+        return complement(self.iid_error)
+
+
+def complement(share: Estimate) -> Estimate:
+    """Return what is missing to 1.
+
+    Example:
+        >>> complement(Estimate(0.25, 0.0, 0.5, "given", 4)).value
+        0.75
+    """
+    return Estimate(1 - share.value, 1 - share.high, 1 - share.low, share.method, share.n)
+
 
 def mean_error(errors: Sequence[float]) -> Estimate:
     """Return the mean error with its bootstrap interval; infinite if a run diverged.

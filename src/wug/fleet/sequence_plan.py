@@ -1,0 +1,119 @@
+"""How a network that reads sequences of tokens is trained, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import torch
+from torch import nn
+
+from wug.core import index
+from wug.core.errors import require_at_least, require_choice
+from wug.core.schedules import Constant, Schedule
+from wug.core.sequences import SequenceTask
+
+OPTIMISERS = ("adamw", "adam")
+PRECISIONS = ("float32", "bfloat16")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequencePlan:
+    """Optimiser, batches, evaluation and end of one training.
+
+    Args:
+        steps: Number of optimiser steps.
+        batch_size: Sequences of a batch.
+        evaluate_every: Steps between evaluations; the first is after so many steps.
+        learning_rate: Of the optimiser.
+        optimiser: ``"adamw"`` or ``"adam"``, with torch's default settings.
+        weight_decay: Of the optimiser.
+        clip_norm: Gradients are scaled to at most this norm.
+        bucketed: Whether the sequences of a batch have about the same length; if so, every one is
+            seen once in an epoch, else they are drawn with replacement.
+        balanced: Whether all levels are drawn alike often, with replacement (not bucketed).
+        precision: ``"float32"``, or ``"bfloat16"`` where torch's autocast thinks it safe.
+        halting_weight: Of the mean remainder of adaptive computation time in the loss.
+        patience: Training ends after so many evaluations in a row with OOD validation solved; 0
+            means that it never ends early.
+    """
+
+    steps: int
+    batch_size: int = 512
+    evaluate_every: int = 1_000
+    learning_rate: Schedule = Constant(1e-3)
+    optimiser: Literal["adamw", "adam"] = "adamw"
+    weight_decay: float = 0.0
+    clip_norm: float | None = None
+    bucketed: bool = True
+    balanced: bool = False
+    precision: Literal["float32", "bfloat16"] = "float32"
+    halting_weight: float = 0.0
+    patience: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("steps", "batch_size", "evaluate_every"):
+            require_at_least("SequencePlan", name, getattr(self, name), 1)
+        require_choice("SequencePlan", "optimiser", self.optimiser, OPTIMISERS)
+        require_choice("SequencePlan", "precision", self.precision, PRECISIONS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceLot:
+    """One training of one network on one task; what the fleet calls a lot, with one replica.
+
+    Args:
+        name: Names the lot's files.
+        labels: Its part of the records' key, such as model and order.
+        seed: Of initial weights and batches.
+        model: Key of a registered model, or ``module:class``.
+        model_options: Its keyword arguments.
+        task: What it learns.
+        plan: How.
+        config: What goes into the record as the resolved configuration.
+    """
+
+    name: str
+    labels: Mapping[str, str]
+    seed: int
+    model: str
+    task: SequenceTask
+    plan: SequencePlan
+    model_options: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def variants(self) -> tuple[Self]:
+        """The lot itself, as its only group."""
+        return (self,)
+
+    @property
+    def seeds(self) -> tuple[int]:
+        """Its only seed."""
+        return (self.seed,)
+
+    @property
+    def num_replicas(self) -> int:
+        """Number of trainings."""
+        return 1
+
+    def part(self, variants: tuple[Self, ...], seeds: tuple[int, ...]) -> Self:
+        """Return what is left of the lot: all of it."""
+        return self
+
+    def build(self) -> nn.Module:
+        """Make the network with its initial weights."""
+        registered = ":" not in self.model
+        make = index.get("model", self.model) if registered else index.import_target(self.model)
+        options = dict(self.model_options)
+        if registered:
+            options["generator"] = torch.Generator().manual_seed(self.seed)
+            module: nn.Module = make(self.task.num_tokens, self.task.num_classes, **options)
+            return module
+        # A class of a user's draws from torch's global state, which stays as it was.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            module = make(self.task.num_tokens, self.task.num_classes, **options)
+        return module

@@ -1,0 +1,322 @@
+"""Trains one network on sequences of tokens: steps, evaluation by level, selection, checkpoints."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from wug.core.sequences import SequenceSet, Split
+from wug.fleet.batches import Batches
+from wug.fleet.engine import OnProgress, Result
+from wug.fleet.sequence_plan import SequenceLot
+from wug.functional.streams import stream_key
+from wug.records import config_hash, write_atomic
+
+EVALUATION_BATCH = 1_000
+WATCHED: tuple[Split, ...] = ("validation", "ood_validation")
+
+
+@dataclass
+class Progress:
+    """What is known so far, beside the weights.
+
+    Args:
+        step: Number of steps taken.
+        curves: ``step``, ``train`` (mean loss since the last row) and the errors of each row.
+        best_error: Lowest OOD validation error so far.
+        selected_step: The last row that had it.
+        solved_for: Number of rows up to the last with OOD validation solved.
+        seconds: Time spent in training steps.
+    """
+
+    step: int = 0
+    curves: dict[str, list[float]] = field(default_factory=dict)
+    best_error: float = math.inf
+    selected_step: int = 0
+    solved_for: int = 0
+    seconds: float = 0.0
+
+
+class SequenceFleet:
+    """One training, with the interface of a `Fleet`.
+
+    Args:
+        lot: What to train.
+        device: Where.
+        compiled: Whether to compile the step of a network that has one.
+        keep: File that the selected weights are written to in the end, for the lab; none by
+            default.
+    """
+
+    def __init__(
+        self, lot: SequenceLot, *, device: torch.device, compiled: bool, keep: Path | None = None
+    ) -> None:
+        self.lot, self.device, self.keep = lot, device, keep
+        self.model = lot.build().to(device)
+        self.batches = Batches(lot.task.examples("train"), lot.plan, lot.seed)
+        self.sets = {split: lot.task.examples(split) for split in WATCHED}
+        kind = torch.optim.AdamW if lot.plan.optimiser == "adamw" else torch.optim.Adam
+        self.optimiser = kind(
+            self.model.parameters(), lr=0.0, weight_decay=lot.plan.weight_decay, fused=True
+        )
+        self.best = self._weights()
+        self.progress = Progress()
+        self._step: Callable[..., Any] | None = None
+        if compiled and hasattr(self.model, "step"):
+            step: Callable[..., Any] = self.model.step  # type: ignore[assignment]
+            self._step = torch.compile(step, dynamic=False)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+
+    @contextmanager
+    def _training(self) -> Iterator[None]:
+        """Use the compiled step in training alone: evaluation has other shapes."""
+        self.model.train()
+        if self._step is not None:
+            self.model.step = self._step  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            self.model.__dict__.pop("step", None)
+            self.model.eval()
+
+    def _loss(self, batch: SequenceSet) -> Tensor:
+        tokens = batch.tokens.to(self.device, torch.int64)
+        lengths, labels = batch.lengths.to(self.device), batch.labels.to(self.device)
+        plan = self.lot.plan
+        low = plan.precision == "bfloat16"
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=low):
+            if not plan.halting_weight:
+                return F.cross_entropy(self.model(tokens, lengths), labels)
+            halting: Any = self.model
+            logits, cost = halting.logits_and_cost(tokens, lengths)
+            loss: Tensor = F.cross_entropy(logits, labels) + plan.halting_weight * cost
+            return loss
+
+    def advance(self, end: int) -> float:
+        """Train up to step ``end``; return the mean loss."""
+        plan, progress = self.lot.plan, self.progress
+        rates = plan.learning_rate(np.arange(progress.step, end))
+        parameters = list(self.model.parameters())
+        total = torch.zeros((), device=self.device)
+        devices = [self.device] if self.device.type == "cuda" else []
+        began = time.monotonic()
+        with self._training(), torch.random.fork_rng(devices):
+            # Dropout depends on the training and the step alone, so a resumed run repeats it.
+            noise = stream_key("noise", self.lot.name, self.lot.seed, progress.step)
+            torch.manual_seed(noise[0])
+            for step, rate in zip(range(progress.step, end), rates, strict=True):
+                for group in self.optimiser.param_groups:
+                    group["lr"] = float(rate)
+                loss = self._loss(self.batches.at(step))
+                self.optimiser.zero_grad(set_to_none=True)
+                loss.backward()
+                if plan.clip_norm is not None:
+                    nn.utils.clip_grad_norm_(parameters, plan.clip_norm)
+                self.optimiser.step()
+                total += loss.detach()
+        progress.seconds += time.monotonic() - began
+        mean = float(total) / (end - progress.step)
+        progress.step = end
+        return mean
+
+    @torch.no_grad()
+    def errors(self, examples: SequenceSet) -> dict[int, tuple[int, int]]:
+        """Return for each level the number of wrong answers and of problems."""
+        self.model.eval()
+        order = examples.lengths.argsort(stable=True)
+        counts: dict[int, list[int]] = {}
+        for items in order.split(EVALUATION_BATCH):
+            batch = examples[items]
+            tokens = batch.tokens[:, : int(batch.lengths.max())].to(self.device, torch.int64)
+            logits = self.model(tokens, batch.lengths.to(self.device))
+            wrong = (logits.argmax(-1) != batch.labels.to(self.device)).to(batch.levels.device)
+            for level in batch.levels.unique().tolist():
+                here = batch.levels == level
+                count = counts.setdefault(level, [0, 0])
+                count[0] += int(wrong[here].sum())
+                count[1] += int(here.sum())
+        return {level: (wrong, all_) for level, (wrong, all_) in sorted(counts.items())}
+
+    def evaluate(self, train_loss: float) -> None:
+        """Add a row to the curves and keep the weights if none were better out of distribution."""
+        progress = self.progress
+        row = {"step": float(progress.step), "train": train_loss}
+        row |= {split: share(self.errors(examples)) for split, examples in self.sets.items()}
+        for name, value in row.items():
+            progress.curves.setdefault(name, []).append(value)
+        error = row["ood_validation"]
+        if error <= progress.best_error:
+            progress.best_error, progress.selected_step = error, progress.step
+            self.best = self._weights()
+        solved = error <= self.lot.task.threshold()
+        progress.solved_for = progress.solved_for + 1 if solved else 0
+
+    @property
+    def done(self) -> bool:
+        """Whether all steps are taken, or enough evaluations in a row were solved."""
+        patience = self.lot.plan.patience
+        enough = 0 < patience <= self.progress.solved_for
+        return enough or self.progress.step >= self.lot.plan.steps
+
+    def train(
+        self,
+        *,
+        checkpoint: Path | None = None,
+        checkpoint_seconds: float = 60.0,
+        on_progress: OnProgress | None = None,
+    ) -> list[Result]:
+        """Train to the end, from a checkpoint if there is one, and judge the network.
+
+        Args:
+            checkpoint: File to resume from and to save to; none means no checkpoints.
+            checkpoint_seconds: Least time between two saves.
+            on_progress: Called after each evaluation.
+        """
+        plan, progress = self.lot.plan, self.progress
+        if checkpoint is not None and self._load(checkpoint):
+            progress = self.progress
+        saved = began = time.monotonic()
+        first = progress.step
+        while not self.done:
+            end = min(progress.step + plan.evaluate_every, plan.steps)
+            self.evaluate(self.advance(end))
+            now = time.monotonic()
+            if checkpoint is not None and now - saved >= checkpoint_seconds:
+                self._save(checkpoint)
+                saved = time.monotonic()
+            if on_progress is not None:
+                latest = {name: round(rows[-1], 5) for name, rows in progress.curves.items()}
+                rate = (progress.step - first) / max(now - began, 1e-9)
+                on_progress({**latest, "step": progress.step, "steps": plan.steps, "rate": rate,
+                             "replicas": 1})  # fmt: skip
+        return [self.result()]
+
+    def result(self) -> Result:
+        """Read the test set, with the last and the selected weights, and judge."""
+        progress, task = self.progress, self.lot.task
+        sets = {**self.sets, "test": task.examples("test")}
+        final = {name: self.errors(examples) for name, examples in sets.items()}
+        last = self._weights()
+        self.model.load_state_dict(self.best)
+        selected = {name: self.errors(examples) for name, examples in sets.items()}
+        self.model.load_state_dict(last)
+        finite = all(value.isfinite().all() for value in last.values())
+        solved = share(selected["test"]) <= task.threshold()
+        rows = zip(progress.curves["step"], progress.curves["ood_validation"], strict=True)
+        below = [int(step) for step, error in rows if error <= task.threshold()]
+        outcome: dict[str, Any] = {
+            "status": "solved" if solved else "unsolved" if finite else "diverged",
+            "solved": solved,
+            "diverged": not finite,
+            "threshold": task.threshold(),
+            "selected_step": progress.selected_step,
+            "solved_at": below[0] if solved and below else None,
+            "steps": progress.step,
+            "training_seconds": round(progress.seconds, 1),
+            "num_parameters": sum(value.numel() for value in self.model.parameters()),
+            # In distribution the last weights count, elsewhere the selected ones.
+            "validation_error": share(final["validation"]),
+            "ood_validation_error": share(selected["ood_validation"]),
+            "test_error": share(selected["test"]),
+            "final_ood_validation_error": share(final["ood_validation"]),
+            "final_test_error": share(final["test"]),
+            "levels": {
+                name: {str(level): 1 - wrong / count for level, (wrong, count) in errors.items()}
+                for name, errors in selected.items()
+            },
+        }
+        if self.keep is not None:
+            about = {**self._about(), "test_error": outcome["test_error"]}
+            write_atomic(self.keep, save(self.best, {"about": json.dumps(about)}))
+        return Result(
+            labels=self.lot.labels,
+            seed=self.lot.seed,
+            outcome=outcome,
+            curves={name: list(rows) for name, rows in progress.curves.items()},
+            config=self.lot.config,
+        )
+
+    def _about(self) -> dict[str, Any]:
+        """Return what the lab needs to run the network."""
+        lot = self.lot
+        return {
+            "model": lot.model,
+            "model_options": dict(lot.model_options),
+            "task": type(lot.task).__module__.rsplit(".", 1)[-1],
+            "task_options": asdict(lot.task),  # type: ignore[call-overload]
+            "labels": dict(lot.labels),
+            "seed": lot.seed,
+        }
+
+    def _fingerprint(self) -> str:
+        lot = self.lot
+        return config_hash(
+            {
+                "plan": repr(lot.plan),
+                "seed": lot.seed,
+                "task": repr(lot.task),
+                "model": [lot.model, repr(sorted(lot.model_options.items()))],
+            }
+        )
+
+    def _save(self, path: Path) -> None:
+        """Write everything that a resumed training needs."""
+        tensors = {f"model.{name}": value for name, value in self._weights().items()}
+        tensors |= {f"best.{name}": value for name, value in self.best.items()}
+        for place, state in self.optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser.{place}.{name}": value for name, value in state.items()}
+        about = {"fingerprint": self._fingerprint(), "progress": json.dumps(vars(self.progress))}
+        write_atomic(
+            path, save({name: value.contiguous() for name, value in tensors.items()}, about)
+        )
+
+    def _load(self, path: Path) -> bool:
+        """Go on from a file; False if it is absent, torn or of another training."""
+        try:
+            with safe_open(path, framework="pt") as file:
+                about = file.metadata() or {}
+                if about.get("fingerprint") != self._fingerprint():
+                    return False
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (FileNotFoundError, SafetensorError):
+            return False
+        parts: dict[str, dict[str, Tensor]] = {}
+        for name, value in tensors.items():
+            part, _, rest = name.partition(".")
+            parts.setdefault(part, {})[rest] = value.to(self.device)
+        self.model.load_state_dict(parts["model"])
+        self.best = parts["best"]
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, value in parts.get("optimiser", {}).items():
+            place, _, slot = name.partition(".")
+            state.setdefault(int(place), {})[slot] = value
+        groups = self.optimiser.state_dict()["param_groups"]
+        self.optimiser.load_state_dict({"state": state, "param_groups": groups})
+        self.progress = Progress(**json.loads(about["progress"]))
+        return True
+
+
+def share(errors: dict[int, tuple[int, int]]) -> float:
+    """Return the share of wrong answers over all levels.
+
+    Example:
+        >>> share({1: (1, 10), 2: (2, 10)})
+        0.15
+    """
+    wrong, count = map(sum, zip(*errors.values(), strict=True))
+    return wrong / count
