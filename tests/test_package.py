@@ -63,7 +63,13 @@ def global_draws(text: str) -> Iterator[str]:
 
 # Noise in forward can't take a generator under vmap; the fleet seeds and restores the global state
 # around its steps, so that noise depends on the lot and the step alone.
-NOISE = {"wug/units/snmu.py": {"torch.rand_like(x)"}, "wug/fleet/engine.py": {"torch.manual_seed"}}
+NOISE = {
+    "wug/units/snmu.py": {"torch.rand_like(x)"},
+    "wug/functional/streams.py": {"torch.randint(0, 1 << 32, (2,), device=x.device)"},
+    "wug/fleet/engine.py": {"torch.manual_seed"},
+    "wug/fleet/sequence_plan.py": {"torch.manual_seed"},
+    "wug/fleet/sequence_trainer.py": {"torch.manual_seed"},
+}
 
 
 def test_randomness_comes_from_a_generator() -> None:

@@ -37,6 +37,16 @@ def test_gated_copy(columns):
     assert torch.equal(gated_copy(torch.ones_like(gates), update, state), update)
 
 
+def test_states_keep_their_precision(columns):
+    state, update = columns(4)[0].float(), columns(4, seed=2)[0].bfloat16()
+    gates = torch.zeros_like(update)
+    gates[:, ::2] = 1
+    copied = gated_copy(gates, update, state)
+    assert copied.dtype == torch.float32
+    assert torch.equal(copied[:, 1::2], state[:, 1::2])
+    assert torch.equal(copied[:, ::2], update[:, ::2].float())
+
+
 def test_starts_closed():
     gate = CopyGate(96, generator=torch.Generator().manual_seed(0))
     assert (gate.bias_out == -3).all()

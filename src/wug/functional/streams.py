@@ -137,3 +137,26 @@ def fixed_from_intervals(
     rng = np.random.RandomState(seed)
     parts = [rng.uniform(low, high, shape) for low, high in intervals]
     return np.asarray(np.choose(rng.randint(len(parts), size=shape), parts))
+
+
+def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
+    """Drop a share of the numbers and scale the others up, like torch's, but faster on a CPU.
+
+    Torch draws one number after the other, and a compiler can't draw several at once either. Here a
+    key comes from torch's generator, and the numbers from the key.
+
+    Args:
+        x: The numbers.
+        rate: Share to drop.
+        training: Whether to drop at all.
+
+    Example:
+        >>> dropout(torch.ones(3), 0.5, training=False)
+        tensor([1., 1., 1.])
+    """
+    if not training or not rate:
+        return x
+    key = torch.randint(0, 1 << 32, (2,), device=x.device)
+    bits = random_bits(key, torch.zeros_like(key[0]), tuple(x.shape))
+    kept = bits >= int(rate * 2**32) - 2**31
+    return torch.where(kept, x * (1 / (1 - rate) if rate < 1 else 0.0), 0.0)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from wug.core.registry import register
 from wug.functional.attention import head_features, masked_softmax, mix_values, project_heads
 from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.streams import dropout as drop
 
 
 @register(
@@ -100,7 +100,7 @@ class AbsoluteAttention(nn.Module):
     def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
         """Return what every column reads."""
         weights, values = self.weights_and_values(x, valid)
-        dropped = F.dropout(weights, self.dropout, self.training)
+        dropped = drop(weights, self.dropout, self.training)
         return mix_values(dropped, values, self.weight_out)
 
     def weights(self, x: Tensor, valid: Tensor | None = None) -> Tensor:

@@ -24,6 +24,7 @@ from wug.functional.attention import (
 )
 from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.positions import sinusoidal_encoding
+from wug.functional.streams import dropout as drop
 
 
 @register(
@@ -143,10 +144,10 @@ class AbsoluteRelativeAttention(nn.Module):
         content_queries = queries + self.content_bias.unsqueeze(-2)
         position_queries = queries + self.position_bias.unsqueeze(-2)
         if self.dropout_of == "queries":
-            content_queries = F.dropout(content_queries, dropout)
-            position_queries = F.dropout(position_queries, dropout)
+            content_queries = drop(content_queries, dropout)
+            position_queries = drop(position_queries, dropout)
         else:
-            keys, position_keys = F.dropout(keys, dropout), F.dropout(position_keys, dropout)
+            keys, position_keys = drop(keys, dropout), drop(position_keys, dropout)
         by_distance = torch.einsum("bhtc,dhc->bhtd", position_queries, position_keys)
         # Seen from column 0, the distance of a source is its place.
         by_place, gates = by_distance[..., seq - 1 :], self.gates(x).unsqueeze(-1)

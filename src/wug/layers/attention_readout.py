@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from wug.core.registry import register
 from wug.functional.attention import head_features, masked_softmax, mix_values, project_heads
 from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
+from wug.functional.streams import dropout
 
 
 @register(
@@ -98,7 +98,7 @@ class AttentionReadout(nn.Module):
     def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
         """Return what the query finds."""
         weights, values = self.weights_and_values(x, valid)
-        dropped = F.dropout(weights, self.dropout, self.training)
+        dropped = dropout(weights, self.dropout, self.training)
         return mix_values(dropped, values, self.weight_out).squeeze(1)
 
     def weights(self, x: Tensor, valid: Tensor | None = None) -> Tensor:

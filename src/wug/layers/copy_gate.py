@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from wug.core.errors import require_at_least
 from wug.core.registry import register
 from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.streams import dropout
 
 CLOSED = -3.0
 
@@ -98,11 +99,11 @@ class CopyGate(nn.Module):
     def forward(self, a: Tensor) -> Tensor:
         """Return the gates of columns that have read a."""
         hidden = self.activation(F.linear(a, self.weight_in, self.bias_in))
-        hidden = F.dropout(hidden, self.dropout, self.training)
+        hidden = dropout(hidden, self.dropout, self.training)
         gates = F.linear(hidden, self.weight_out, self.bias_out).sigmoid()
         if self.training and self.column_dropout:
-            open_columns = F.dropout(torch.ones_like(gates[..., :1]), self.column_dropout)
-            gates = gates * open_columns * (1 - self.column_dropout)  # dropped, not rescaled
+            kept = torch.full_like(gates[..., :1], 1 - self.column_dropout)
+            gates = gates * dropout(kept, self.column_dropout)  # not scaled up
         return gates
 
 
@@ -113,4 +114,5 @@ def gated_copy(gates: Tensor, update: Tensor, state: Tensor) -> Tensor:
         >>> gated_copy(torch.tensor([0.0, 1.0]), torch.tensor([5.0, 5.0]), torch.tensor([1.0, 1.0]))
         tensor([1., 5.])
     """
-    return torch.lerp(state, update, gates)
+    # In mixed precision updates and gates have less of it than states, which must not lose it.
+    return torch.lerp(state, update.to(state.dtype), gates.to(state.dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -12,8 +13,9 @@ from torch import Tensor, nn
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.streams import dropout
 
-ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
 
 @register(
@@ -98,5 +100,5 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
         """Map every column; which of them are padding does not matter."""
         hidden = self.activation(F.linear(x, self.weight_in, self.bias_in))
-        hidden = F.dropout(hidden, self.dropout, self.training)
+        hidden = dropout(hidden, self.dropout, self.training)
         return F.linear(hidden, self.weight_out, self.bias_out)

@@ -17,6 +17,7 @@ from wug.core.registry import register
 from wug.functional.attention import head_features, mix_values, project_heads
 from wug.functional.geometric_weights import geometric_weights
 from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.streams import dropout as drop
 
 
 @register(
@@ -135,9 +136,9 @@ class GeometricAttention(nn.Module):
             biases = self.other_biases.view(2, self.num_heads, 1, self.channels)
             keys, values = keys + biases[0], values + biases[1]
         if self.dropout_of == "queries":
-            queries = F.dropout(queries, dropout)
+            queries = drop(queries, dropout)
         else:
-            keys = F.dropout(keys, dropout)
+            keys = drop(keys, dropout)
         logits = (self.content_scale * queries) @ keys.mT + self.bias
         if self.directional:
             logits = logits + self.direction_scale * self.directions(x)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.initialise import fill_uniform
 from wug.functional.positions import chosen_positions, random_positions, sinusoidal_encoding
+from wug.functional.streams import dropout
 
 KINDS = ("sinusoidal", "randomised", "none")
 
@@ -112,4 +112,4 @@ class PositionEncoding(nn.Module):
         if self.kind != "none":
             places = self.places(x.shape[1], x.device)
             x = x + sinusoidal_encoding(places, self.in_features, x.dtype)
-        return F.dropout(x, self.dropout, self.training)
+        return dropout(x, self.dropout, self.training)

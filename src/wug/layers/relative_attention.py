@@ -23,6 +23,7 @@ from wug.functional.attention import (
 )
 from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.positions import sinusoidal_encoding
+from wug.functional.streams import dropout as drop
 
 
 @register(
@@ -131,10 +132,10 @@ class RelativeAttention(nn.Module):
         content_queries = queries + self.content_bias.unsqueeze(-2)
         position_queries = queries + self.position_bias.unsqueeze(-2)
         if self.dropout_of == "queries":
-            content_queries = F.dropout(content_queries, dropout)
-            position_queries = F.dropout(position_queries, dropout)
+            content_queries = drop(content_queries, dropout)
+            position_queries = drop(position_queries, dropout)
         else:
-            keys, position_keys = F.dropout(keys, dropout), F.dropout(position_keys, dropout)
+            keys, position_keys = drop(keys, dropout), drop(position_keys, dropout)
         by_distance = torch.einsum("bhtc,dhc->bhtd", position_queries, position_keys)
         logits = content_queries @ keys.mT + align_distances(by_distance)
         return masked_softmax(self.scale * logits, valid), values

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from wug.core.registry import register
 from wug.functional.attention import head_features, mix_values, project_heads
 from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.streams import dropout as drop
 
 
 def break_sticks(logits: Tensor, allowed: Tensor, remainder: bool = False) -> Tensor:
@@ -133,7 +134,7 @@ class StickBreakingAttention(nn.Module):
     def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
         """Return what every column reads."""
         weights, values = self.weights_and_values(x, valid)
-        dropped = F.dropout(weights, self.dropout, self.training)
+        dropped = drop(weights, self.dropout, self.training)
         return mix_values(dropped, values, self.weight_out)
 
     def weights(self, x: Tensor, valid: Tensor | None = None) -> Tensor:

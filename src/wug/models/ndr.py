@@ -16,6 +16,7 @@ from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.columns import NUM_ENDS, add_ends, column_at
 from wug.functional.initialise import fill_normal, fill_uniform
+from wug.functional.streams import dropout
 from wug.layers.copy_gate import CopyGate, gated_copy
 from wug.layers.feed_forward import FeedForward
 from wug.layers.geometric_attention import GeometricAttention
@@ -154,7 +155,7 @@ class NDR(nn.Module):
 
     def step(self, state: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
         """Apply the layer once: the columns after it, and their gates."""
-        read = F.dropout(self.attention(state, valid), self.dropout, self.training)
+        read = dropout(self.attention(state, valid), self.dropout, self.training)
         read = self.read_norm(state + read)
         update = self.feed_forward(read)
         update = self.update_norm(update + read if self.modified else update)
