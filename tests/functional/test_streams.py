@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency, chisquare
 from torch.func import vmap
 
-from wug.functional.streams import key_from, random_bits, stream_key, to_unit, uniform
+from wug.functional.streams import dropout, key_from, random_bits, stream_key, to_unit, uniform
 
 SEEDS = range(51)
 STEP = torch.tensor(0)
@@ -192,3 +192,30 @@ def test_coins_of_float64_are_independent_too():
     bins = (numbers * 256).int().numpy()
     table = [np.bincount(bins[coins.numpy() == side], minlength=256) for side in (False, True)]
     assert 1e-4 < chi2_contingency(table).pvalue < 1 - 1e-4
+
+
+def test_dropout_drops_a_share_and_keeps_the_mean():
+    torch.manual_seed(0)
+    x = torch.ones(1_000, 100)
+    y = dropout(x, 0.3)
+    # Binomial with n = 100,000: five standard deviations are 0.0072.
+    assert abs(float((y == 0).float().mean()) - 0.3) < 0.0072
+    assert y.unique().tolist() == pytest.approx([0.0, 1 / 0.7])
+    assert not torch.equal(y, dropout(x, 0.3))
+    # Neighbours are independent: both are dropped in 9 % of all pairs.
+    both = ((y[:, 1:] == 0) & (y[:, :-1] == 0)).float().mean()
+    assert abs(float(both) - 0.09) < 0.005
+
+
+def test_dropout_passes_gradients_where_it_keeps():
+    torch.manual_seed(0)
+    x = torch.ones(1_000, requires_grad=True)
+    y = dropout(x, 0.5)
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())
+
+
+def test_dropout_at_the_ends_and_in_evaluation():
+    x = torch.ones(10)
+    assert dropout(x, 0.0) is x and dropout(x, 0.9, training=False) is x
+    assert not dropout(x, 1.0).any()

@@ -121,8 +121,8 @@ class Search:
 
     def run(self) -> None:
         """Search until a formula is exact, nothing is left to explain, or the time is over."""
-        # The matrices are tiny: threads of a linear-algebra library only wait for each other.
-        with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
+        # The matrices are tiny: threads would only wait for each other.
+        with threadpool_limits(1), np.errstate(all="ignore"):
             self._run()
 
     def _run(self) -> None:

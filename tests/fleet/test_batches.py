@@ -1,0 +1,65 @@
+import torch
+
+from wug.core.sequences import SequenceSet
+from wug.fleet.batches import Batches
+from wug.fleet.sequence_plan import SequencePlan
+
+
+def some_examples(counts=(3, 40, 60)):
+    lists = [[1] * (level + 1) for level, count in enumerate(counts) for _ in range(count)]
+    levels = [len(one) for one in lists]
+    return SequenceSet.from_lists(lists, labels=list(range(len(lists))), levels=levels)
+
+
+def labels(batches, steps):
+    return [batches.at(step).labels.tolist() for step in steps]
+
+
+def test_an_epoch_visits_everything_once_but_a_remainder():
+    batches = Batches(some_examples(), SequencePlan(steps=1, batch_size=10), seed=0)
+    seen = [label for batch in labels(batches, range(batches.num_batches)) for label in batch]
+    assert len(seen) == len(set(seen)) == 100
+
+
+def test_buckets_hold_about_the_same_lengths_and_are_no_wider():
+    batches = Batches(some_examples(), SequencePlan(steps=1, batch_size=10), seed=0)
+    widths = []
+    for step in range(batches.num_batches):
+        batch = batches.at(step)
+        assert batch.lengths.max() - batch.lengths.min() <= 1
+        assert batch.tokens.shape[1] == batch.lengths.max()
+        widths.append(batch.tokens.shape[1])
+    assert widths != sorted(widths)
+
+
+def test_batches_depend_on_seed_and_step_alone():
+    for options in ({}, {"bucketed": False}, {"balanced": True}):
+        plan = SequencePlan(steps=1, batch_size=10, **options)
+        first, again, other = (Batches(some_examples(), plan, seed) for seed in (0, 0, 1))
+        steps = (0, 7, 25)
+        assert labels(first, steps) == labels(again, reversed(steps))[::-1]
+        assert labels(first, steps) != labels(other, steps)
+        assert len(first.at(13)) == 10
+
+
+def test_epochs_differ():
+    batches = Batches(some_examples(), SequencePlan(steps=1, batch_size=10), seed=0)
+    assert labels(batches, range(10)) != labels(batches, range(10, 20))
+
+
+def test_a_set_of_a_multiple_of_the_batch_size_is_used_whole():
+    batches = Batches(some_examples((0, 20, 20)), SequencePlan(steps=1, batch_size=20), seed=0)
+    assert batches.num_batches == 2
+
+
+def test_a_batch_is_no_larger_than_the_set():
+    batches = Batches(some_examples((2, 0, 0)), SequencePlan(steps=1, batch_size=20), seed=0)
+    assert len(batches.at(5)) == 2
+
+
+def test_balanced_draws_every_level_alike_often():
+    plan = SequencePlan(steps=1, batch_size=3_000, balanced=True)
+    examples = some_examples((30, 400, 6_000))
+    counts = torch.bincount(Batches(examples, plan, seed=0).at(0).levels)[1:]
+    # Binomial with n = 3,000 and p = 1/3: five standard deviations are 129.
+    assert (counts - 1_000).abs().max() < 129
