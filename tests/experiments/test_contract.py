@@ -8,8 +8,9 @@ from wug.core.claims import Table
 from wug.core.errors import UserError
 from wug.fleet.engine import initial_module
 from wug.fleet.experiment import RunOptions, choose_rows
+from wug.fleet.sequence_plan import SequenceLot
 from wug.fleet.verdicts import make_catalog
-from wug.records import config_hash
+from wug.records import config_hash, identity
 
 KEYS = [entry.key for entry in index.entries("experiment")]
 SCALES = ("smoke", "laptop", "paper")
@@ -44,9 +45,14 @@ def test_scales_grow(key):
 @every_experiment
 def test_modules_fit_their_tasks(key):
     for lot in index.get("experiment", key)(RunOptions(scale="smoke")).lots:
-        task = lot.variants[0].task
-        x, y = task.batch("train", torch.Generator().manual_seed(0), size=4)
-        assert initial_module(lot, seed=3)(x).shape == y.shape
+        task, generator = lot.variants[0].task, torch.Generator().manual_seed(0)
+        if isinstance(lot, SequenceLot):
+            tokens, lengths, labels = task.batch("train", generator, size=4)
+            assert lot.build()(tokens, lengths).shape == (4, task.num_classes)
+            assert labels.max() < task.num_classes
+        else:
+            x, y = task.batch("train", generator, size=4)
+            assert initial_module(lot, seed=3)(x).shape == y.shape
 
 
 @every_experiment
@@ -70,8 +76,12 @@ def test_catalog_without_records_leaves_every_claim_open(key):
 def test_seeds_and_rows_can_be_chosen(key):
     row = index.entry("experiment", key).details["rows"][0]
     experiment = index.get("experiment", key)(RunOptions(scale="smoke", seeds=7, only=(row,)))
-    (lot,) = experiment.lots
-    assert lot.seeds == tuple(range(7))
+    seeds: dict[str, list[int]] = {}
+    for lot in experiment.lots:
+        for variant in lot.variants:
+            assert row.split(":")[0] in variant.labels.values()
+            seeds.setdefault(identity(variant.labels), []).extend(lot.seeds)
+    assert seeds and all(mine == list(range(7)) for mine in seeds.values())
     with pytest.raises(UserError, match="unknown row 'nothing'"):
         index.get("experiment", key)(RunOptions(only=("nothing",)))
 

@@ -17,6 +17,14 @@ from wug.tasks.productivity.ctl import CTL
 
 TASK = CTL(num_train=400, num_evaluation=60)
 OPTIONS = {"features": 16, "hidden_features": 32, "num_steps": 3, "test_steps": 5}
+PLAN = {
+    "steps": 12,
+    "batch_size": 32,
+    "evaluate_every": 4,
+    "learning_rate": WarmUp(1e-2, 4, 12),
+    "weight_decay": 0.1,
+    "clip_norm": 0.5,
+}
 DEVICE = torch.device("cpu")
 
 
@@ -26,8 +34,7 @@ def cache(tmp_path_factory, monkeypatch):
 
 
 def make_lot(seed=0, model_options=OPTIONS, model="ndr", **plan):
-    plan = {"steps": 12, "batch_size": 32, "evaluate_every": 4,
-            "learning_rate": WarmUp(1e-2, 4, 12), "weight_decay": 0.1, "clip_norm": 0.5, **plan}  # fmt: skip
+    plan = PLAN | plan
     return SequenceLot(
         name="lot", labels={"model": "ndr", "order": "backward"}, seed=seed, model=model,
         model_options=model_options, task=TASK, plan=SequencePlan(**plan), config={"a": 1},

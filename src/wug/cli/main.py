@@ -18,6 +18,7 @@ from wug.cli.fit import fit
 from wug.cli.list import list_
 from wug.cli.pack import pack
 from wug.cli.predict import predict
+from wug.cli.report import report
 from wug.cli.run import run
 from wug.cli.show import show
 from wug.core.errors import UserError, WorkError
@@ -43,6 +44,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict,
     "run": run,
     "show": show,
+    "report": report,
     "list": list_,
     "cite": cite,
     "pack": pack,

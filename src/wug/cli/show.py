@@ -7,11 +7,14 @@ from typing import Annotated, Literal, cast
 
 import tyro
 
-from wug.core.errors import UserError
+from wug.core.errors import UserError, require_choice, unknown_name
 from wug.core.folders import find_run
 from wug.records import read_run, write_atomic
 from wug.report import table as tables
+from wug.report.charts import Chart
+from wug.report.figures import figures
 from wug.report.heatmap import to_svg
+from wug.report.sources import read_source
 
 Measure = Literal["success", "solved_at", "sparsity", "error", "iid_error"]
 
@@ -29,6 +32,8 @@ def show(
     latex: bool = False,
     markdown: bool = False,
     svg: Path | None = None,
+    figure: str | None = None,
+    out: Path | None = None,
 ) -> None:
     """Show the results of a run, of yours or of those that ship with wug.
 
@@ -44,7 +49,14 @@ def show(
         latex: Print a LaTeX table.
         markdown: Print a Markdown table.
         svg: Draw the success rates as a picture into this file.
+        figure: Write one chart of the run's page; an unknown name lists those that there are.
+        out: Where the chart goes: .svg, .png, .pdf or .csv; FIGURE.svg if not given.
     """
+    if figure is not None:
+        write_figure(find_run(run), figure, out or Path(f"{figure}.svg"))
+        return
+    if out is not None:
+        raise UserError("show: --out is for a chart; name one with --figure.")
     opened = read_run(find_run(run))
     other = None if against is None else read_run(find_run(against))
     table = tables.make_table(opened, against=other, legacy=legacy)
@@ -70,3 +82,39 @@ def show(
         print(f"wrote {svg}")
     else:
         tables.print_table(opened, table, measure, claims=claims)
+
+
+def write_figure(folder: Path, name: str, path: Path) -> None:
+    """Write one chart of a run as a picture, or the table behind it."""
+    charts = figures(read_source(folder, folder.name))
+    if name not in charts:
+        raise unknown_name("figure", name, charts)
+    kind = path.suffix.lower()
+    if kind == ".csv":
+        write_atomic(path, charts[name].to_csv())
+    else:
+        require_choice("show", "the ending of --out", kind, (".svg", ".png", ".pdf", ".csv"))
+        write_atomic(path, picture(charts[name], kind))
+    print(f"wrote {path}")
+
+
+def picture(chart: Chart, kind: str) -> str | bytes:
+    """Draw a chart.
+
+    Args:
+        chart: What to draw.
+        kind: ``.svg``, ``.png`` or ``.pdf``.
+    """
+    try:
+        import vl_convert
+    except ImportError:
+        raise UserError(
+            'show: pictures need one more package: pip install "wug[report]". '
+            "--out FILE.csv does without."
+        ) from None
+    spec = chart.to_vega_lite()
+    if kind == ".svg":
+        return str(vl_convert.vegalite_to_svg(spec))
+    if kind == ".png":
+        return bytes(vl_convert.vegalite_to_png(spec, scale=2))
+    return bytes(vl_convert.vegalite_to_pdf(spec))

@@ -7,11 +7,11 @@ import io
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wug.records import Run, group_by
+from wug.records import Record, Run, group_by
 from wug.stats.interval import Estimate
 from wug.stats.runs import RunSummary, summarise_runs
 
@@ -111,11 +111,13 @@ class ResultTable:
         return sum(verdicts), len(verdicts)
 
 
-def summaries(run: Run, fields: tuple[str, ...], legacy: bool) -> dict[Key, RunSummary]:
+def summaries(
+    records: Iterable[Record], fields: tuple[str, ...], legacy: bool
+) -> dict[Key, RunSummary]:
     """Summarise the runs of each cell."""
     return {
         tuple(map(str, key)): summarise_runs([record.outcome for record in runs], legacy=legacy)
-        for key, runs in group_by(run.records(), *fields).items()
+        for key, runs in group_by(records, *fields).items()
     }
 
 
@@ -130,9 +132,10 @@ def as_published(summary: RunSummary) -> dict[str, Any]:
     }
 
 
-def plain_layout(run: Run) -> dict[str, Any]:
+def plain_layout(records: Iterable[Record]) -> dict[str, Any]:
     """Return a layout for a run that is not finished and so has no catalog."""
-    names = [name for name in next((r.key for r in run.records()), {}) if name != "seed"]
+    names = [name for name in next((r.key for r in records), {}) if name != "seed"]
+    names.sort(key=lambda name: name not in ("unit", "model"))
     *rows, column = names or ["row", "column"]
     return {"rows": rows or [column], "column": column, "row_order": [], "column_order": []}
 
@@ -145,10 +148,33 @@ def make_table(run: Run, *, against: Run | None = None, legacy: bool = False) ->
         against: Another run to compare with instead of the published numbers.
         legacy: Whether to estimate as the reference's scripts do, defects included.
     """
-    catalog = run.catalog()
-    layout = catalog.get("layout") or plain_layout(run)
+    other = None if against is None else list(against.records())
+    table = table_of(
+        run.experiment, run.catalog(), list(run.records()), against=other, legacy=legacy
+    )
+    return table if against is None else replace(table, beside=str(against.folder))
+
+
+def table_of(
+    experiment: str,
+    catalog: Mapping[str, Any],
+    records: Sequence[Record],
+    *,
+    against: Sequence[Record] | None = None,
+    legacy: bool = False,
+) -> ResultTable:
+    """Build the table of some records.
+
+    Args:
+        experiment: Its key, which is the title where the catalog has none.
+        catalog: What the run says of itself.
+        records: Its results.
+        against: Those of another run, to compare with instead of the published numbers.
+        legacy: Whether to estimate as the reference's scripts do, defects included.
+    """
+    layout = catalog.get("layout") or plain_layout(records)
     fields = (*layout["rows"], layout["column"])
-    ours = summaries(run, fields, legacy)
+    ours = summaries(records, fields, legacy)
     published = {
         tuple(str(cell[field]) for field in fields): cell for cell in catalog.get("published", ())
     }
@@ -167,8 +193,8 @@ def make_table(run: Run, *, against: Run | None = None, legacy: bool = False) ->
     }
     used = tuple(c for c in columns if any(k[1] == c and v.ours for k, v in cells.items()))
     return ResultTable(
-        title=catalog.get("title", run.experiment),
-        beside="published" if against is None else str(against.folder),
+        title=catalog.get("title", experiment),
+        beside="published",
         fields=tuple(layout["rows"]),
         columns=used or tuple(columns),
         cells=cells,
