@@ -1,0 +1,165 @@
+"""The catalog of a run, brought into the form that pages need.
+
+`wug run` writes a good catalog; a hand, another version or a bad disk may not. Each function
+returns what can be used and says what can't.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+VERDICTS = ("held", "broken", "undecided")
+MEASURES = ("success", "solved_at", "sparsity", "error", "iid_error")
+UNIT_TEXTS = ("name", "summary", "equation", "plain_equation")
+
+
+class UnfitError(ValueError):
+    """A part of a catalog is not of its form."""
+
+
+def clean_catalog(raw: object) -> tuple[dict[str, Any], list[str]]:
+    """Return a catalog with all parts, and complaints about what is left out.
+
+    Args:
+        raw: What the file holds.
+
+    Example:
+        >>> catalog, complaints = clean_catalog({"title": 5, "claims": [{"key": "a"}]})
+        >>> catalog["claims"][0]["ours"]["verdict"], complaints
+        ('undecided', ['catalog.json: title must be text; got 5'])
+    """
+    complaints: list[str] = []
+    if not isinstance(raw, Mapping):
+        complaints.append(f"catalog.json: it must be an object; got {shortened(raw)}")
+        raw = {}
+
+    def take(name: str, value: object, clean: Callable[[object], Any]) -> Any:
+        try:
+            return clean(value)
+        except UnfitError as error:
+            complaints.append(f"catalog.json: {name} {error}; got {shortened(value)}")
+            return None
+
+    def take_all(name: str, clean: Callable[[object], Any]) -> list[Any]:
+        items = take(name, raw.get(name) or [], list_of)
+        cleaned = (take(f"{name}[{i}]", item, clean) for i, item in enumerate(items or ()))
+        return [item for item in cleaned if item is not None]
+
+    catalog: dict[str, Any] = {
+        name: take(name, raw[name], text) for name in ("title", "command", "claim") if name in raw
+    }
+    catalog = {name: value for name, value in catalog.items() if value is not None}
+    if raw.get("layout") is not None:
+        catalog["layout"] = take("layout", raw["layout"], layout)
+    placed = catalog.get("layout") or {"rows": [], "column": ""}
+    fields = [*placed["rows"], placed["column"]] if catalog.get("layout") else []
+    catalog["published"] = take_all("published", lambda cell: published(cell, fields))
+    catalog["claims"] = take_all("claims", claim)
+    catalog["departures"] = take_all("departures", text)
+    catalog["units"] = take_all("units", unit)
+    return catalog, complaints
+
+
+def shortened(value: object, most: int = 120) -> str:
+    """Spell a value in few letters."""
+    spelled = json.dumps(value, default=str)
+    return spelled if len(spelled) <= most else f"{spelled[: most - 1]}…"
+
+
+def text(value: object) -> str:
+    """Check a text."""
+    if not isinstance(value, str):
+        raise UnfitError("must be text")
+    return value
+
+
+def list_of(value: object) -> list[Any]:
+    """Check a list."""
+    if not isinstance(value, list):
+        raise UnfitError("must be a list")
+    return value
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Check an object."""
+    if not isinstance(value, Mapping):
+        raise UnfitError("must be an object")
+    return value
+
+
+def layout(value: object) -> dict[str, Any]:
+    """Check which fields are rows and which is the column."""
+    given = mapping(value)
+    rows = [text(name) for name in list_of(given.get("rows"))]
+    orders = [list_of(given.get(name) or []) for name in ("row_order", "column_order")]
+    if not rows or not all(isinstance(row, list) and len(row) == len(rows) for row in orders[0]):
+        raise UnfitError("must name the fields of its rows, and each row a value of each")
+    measure = given.get("measure", "success")
+    return {
+        "rows": rows,
+        "column": text(given.get("column")),
+        "row_order": [tuple(map(str, row)) for row in orders[0]],
+        "column_order": [str(column) for column in orders[1]],
+        "measure": measure if measure in MEASURES else "success",
+        "baseline": given.get("baseline") if isinstance(given.get("baseline"), str) else None,
+    }
+
+
+def published(value: object, fields: list[str]) -> dict[str, Any]:
+    """Check a published cell."""
+    cell = dict(mapping(value))
+    if not fields or any(field not in cell for field in fields):
+        raise UnfitError("must have the fields of the layout")
+    for measure in MEASURES:
+        if cell.get(measure) is not None:
+            given = mapping(cell[measure])
+            if not usable(given.get("value")):
+                raise UnfitError(f"must have a number as {measure}")
+            cell[measure] = {
+                part: given.get(part) if usable(given.get(part)) else None
+                for part in ("value", "plus", "minus")
+            }
+    return cell
+
+
+def usable(value: object) -> bool:
+    """Say whether a value is a number that a float can hold."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) < 2**1023
+    return isinstance(value, float) and math.isfinite(value)
+
+
+def judgement(value: object) -> dict[str, Any]:
+    """Bring a verdict into its form; without one, nothing is decided."""
+    given = value if isinstance(value, Mapping) else {}
+    verdict, evidence = given.get("verdict"), given.get("evidence")
+    return {
+        "verdict": verdict if verdict in VERDICTS else "undecided",
+        "evidence": [str(item) for item in evidence] if isinstance(evidence, list) else [],
+    }
+
+
+def claim(value: object) -> dict[str, Any]:
+    """Check a claim."""
+    given = mapping(value)
+    texts = {name: str(given.get(name, "")) for name in ("key", "statement", "source")}
+    return {
+        **texts,
+        "statement": texts["statement"] or texts["key"] or "a claim without words",
+        "ours": judgement(given.get("ours")),
+        "published": judgement(given.get("published")),
+    }
+
+
+def unit(value: object) -> dict[str, Any]:
+    """Check what is said of a unit."""
+    given = mapping(value)
+    lists = {name: given.get(name) for name in ("references", "failure_modes")}
+    return {
+        "key": text(given.get("key")),
+        **{name: str(given.get(name) or "") for name in UNIT_TEXTS},
+        **{n: [str(i) for i in v] if isinstance(v, list) else [] for n, v in lists.items()},
+    }

@@ -1,0 +1,232 @@
+"""One run of an experiment: ours beside the published numbers, curves, claims, how to repeat it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from wug.records import group_by
+from wug.report.cells import TITLES, label, measures, tables
+from wug.report.charts import Chart, switch
+from wug.report.markup import (
+    Markup,
+    command_block,
+    data_table,
+    finite,
+    markup,
+    pill,
+    tag,
+    verdict_bar,
+)
+from wug.report.page import Page, PageKind, attempted, duration, facts
+from wug.report.sources import RunSource, Sources
+from wug.report.table import MEASURES, number, rows_of_data
+from wug.report.trainings import curves, solved_runs
+
+MOST_LETTERS = 4000
+
+
+def make(sources: Sources) -> Iterator[Page]:
+    """Yield a page for each run."""
+    for runs in sources.experiments.values():
+        for run in runs:
+            yield attempted(run.page, run.title, partial(body, run, runs))
+
+
+def body(run: RunSource, siblings: list[RunSource]) -> Markup:
+    """Return what is on the page."""
+    parts = (results, claims, trainings, how, left_out)
+    return markup([head(run, siblings), *(part(run) for part in parts)])
+
+
+def head(run: RunSource, siblings: list[RunSource]) -> Markup:
+    """Return the title, and what the run was."""
+    others = [
+        tag("a", other.label, href=other.page, aria_current="page" if other is run else None)
+        for other in siblings
+    ]
+    agree, compared = run.table.agreement()
+    seeds = len({record.seed for record in run.records})
+    about = [
+        ("experiment", run.experiment),
+        ("trainings", f"{run.num_records:,} on {seeds} seeds"),
+        ("computing", duration(run.seconds)),
+        ("finished", run.finished),
+        ("success rates that agree", f"{agree} of {compared}" if compared else ""),
+        ("claims", verdict_bar(run.verdicts) if run.verdicts else ""),
+        ("records", " = ".join((run.name, *run.copies))),
+    ]
+    return markup(
+        [
+            tag("h1", run.title),
+            tag("nav", "Runs: ", others, class_="runs", aria_label="Runs of this experiment")
+            if len(siblings) > 1
+            else None,
+            facts(about),
+        ]
+    )
+
+
+def results(run: RunSource) -> Markup:
+    """Return the charts of the table, one group for each measure, and all numbers."""
+    found = measures(run.table)
+    if not found:
+        return Markup()
+    groups = [
+        tag(
+            "div",
+            [chart.to_html() for chart in shown(run, measure)],
+            class_="beside",
+            data_title=TITLES[measure],
+        )
+        for measure in found
+    ]
+    return tag(
+        "section",
+        tag("h2", "Ours beside the published numbers" if run.table.has_comparison else "Results"),
+        tag("div", groups, class_="tabs", aria_label="Measure"),
+        tag("details", tag("summary", "All cells"), cells(run)),
+    )
+
+
+def shown(run: RunSource, measure: str) -> list[Chart]:
+    """Return the charts of a measure; of one column, the intervals say more than two maps."""
+    charts = tables(run.table, measure)
+    if len(run.table.columns) > 1:
+        return charts
+    return [chart for chart in charts if chart.name.endswith(("-intervals", "-difference"))]
+
+
+def cells(run: RunSource) -> Markup:
+    """Return all numbers of the table."""
+    rows = []
+    for data in rows_of_data(run.table):
+        line: list[object] = [
+            label([data[field] for field in run.table.fields]),
+            data["column"],
+            "" if data["trials"] is None else f"{data['successes']} of {data['trials']}",
+        ]
+        for measure in MEASURES:
+            ours, theirs = (data.get(f"{who}{measure}_value") for who in ("", "published_"))
+            line.append("" if ours is None else number(ours, measure))
+            line.append("" if theirs is None else number(theirs, measure))
+        line.append({True: "agree", False: "apart", None: ""}[data["agrees"]])
+        rows.append(line)
+    headings = ["row", "column", "solved"]
+    for measure in MEASURES:
+        headings += [TITLES[measure].lower(), "published"]
+    headings.append("success rates")
+    kept = [i for i in range(len(headings)) if any(row[i] != "" for row in rows)]
+    return data_table(
+        [headings[i] for i in kept],
+        [[row[i] for i in kept] for row in rows],
+        caption="All cells",
+        numeric=range(2, len(kept) - 1),
+        name="cells",
+    )
+
+
+def claims(run: RunSource) -> Markup:
+    """Return each claim with its verdicts and the evidence for them."""
+    if not run.catalog["claims"]:
+        return Markup()
+    items = [claim_item(claim) for claim in run.catalog["claims"]]
+    return tag(
+        "section",
+        tag("h2", "Claims"),
+        tag("p", "Judged on our results and on the published numbers.", class_="soft"),
+        tag("div", items, class_="claims filterable"),
+    )
+
+
+def claim_item(claim: Mapping[str, object]) -> Markup:
+    """Return one claim."""
+    sides = []
+    for who, name in (("ours", "our results"), ("published", "published numbers")):
+        judged = claim[who]
+        if isinstance(judged, Mapping):
+            evidence = tag("ul", [tag("li", item) for item in judged["evidence"]])
+            title = tag("h4", name, " ", pill(judged["verdict"]))
+            sides.append(tag("div", title, evidence if judged["evidence"] else None))
+    verdict = claim["ours"]["verdict"]  # type: ignore[index]
+    summary = tag(
+        "summary", pill(verdict), tag("span", claim["statement"]), tag("small", claim["source"])
+    )
+    return tag("details", summary, tag("div", sides, class_="evidence"), data_verdict=verdict)
+
+
+def trainings(run: RunSource) -> Markup:
+    """Return when trainings were solved, and the learning curves."""
+    solved, lines = solved_runs(run), list(curves(run))
+    if solved is None and not lines:
+        return Markup()
+    return tag(
+        "section",
+        tag("h2", "Trainings"),
+        solved.to_html() if solved is not None else None,
+        tag("h3", "Learning curves") if lines else None,
+        switch("Show ", lines),
+    )
+
+
+def how(run: RunSource) -> Markup:
+    """Return the command, the settings, the configs and the departures."""
+    catalog = run.catalog
+    versions = sorted({f"{n} {v}" for r in run.records for n, v in r.versions.items()})
+    configs: dict[str, list[str]] = {}
+    for key, records in group_by(run.records, *run.table.fields).items():
+        text = json.dumps(finite(records[0].config), indent=1, ensure_ascii=False)
+        configs.setdefault(text, []).append(label([str(value) for value in key]))
+    details = [
+        tag("details", tag("summary", ", ".join(names)), tag("pre", text))
+        for text, names in configs.items()
+    ]
+    departures = [tag("li", text) for text in catalog["departures"]]
+    given = run.run.settings
+    settings = given if isinstance(given, Mapping) else {"settings": given}
+    return tag(
+        "section",
+        tag("h2", "How to repeat it"),
+        command_block(catalog["command"]) if catalog.get("command") else None,
+        facts(
+            [
+                *((name, json.dumps(finite(v))) for name, v in settings.items()),
+                ("versions", ", ".join(versions)),
+            ]
+        ),
+        (tag("h3", "Departures from the paper"), tag("ul", departures)) if departures else None,
+        tag("details", tag("summary", "Config of each row"), details, class_="nested")
+        if details
+        else None,
+    )
+
+
+def left_out(run: RunSource) -> Markup:
+    """Return what could not be read, and records that fit no table."""
+    if not run.problems and not run.odd:
+        return Markup()
+    odd = [
+        tag(
+            "details",
+            tag("summary", item.record.identity, ": ", item.reason),
+            tag("pre", raw(item.record.__dict__)),
+        )
+        for item in run.odd
+    ]
+    return tag(
+        "section",
+        tag("h2", "Left out"),
+        tag("ul", [tag("li", problem) for problem in run.problems], class_="problems"),
+        tag("p", "Records that fit into no table:") if odd else None,
+        odd,
+    )
+
+
+def raw(data: object) -> str:
+    """Spell a record, at most a few thousand letters of it."""
+    text = json.dumps(finite(data), indent=1, ensure_ascii=False, default=str)
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
+
+
+PAGE = PageKind(made_from=frozenset({"scalar", "curve"}), make=make)

@@ -1,0 +1,352 @@
+"""What a site is made from: runs and fits, read with care.
+
+Nothing here trusts a file. What does not have the form that pages need is named in `problems` or
+`odd` and shown, and the rest is used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wug.records import Record, Run, RunFolderError, read_run
+from wug.report.catalog import clean_catalog
+from wug.report.markup import slug
+from wug.report.table import ResultTable, plain_layout, table_of
+
+MANIFEST, FORMULA = "run.json", "formula.json"
+TABULAR = ("scalar", "curve")
+FORMULA_FIELDS = {"target": str, "expression": str, "status": str, "columns": list, "front": list,
+                  "weights": dict, "ranges": dict}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A record that fits no table, and why."""
+
+    record: Record
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSource:
+    """One run.
+
+    Args:
+        name: Of its folder, below what was asked for.
+        label: What tells it from others of its experiment, such as ``paper``.
+        run: The folder.
+        records: Those that fit into a table.
+        odd: Those that don't.
+        others: Those of other kinds, for pages of their own.
+        catalog: Without what was not of its form.
+        problems: What can't be used, in words.
+        copies: Names of folders that hold the same records.
+    """
+
+    name: str
+    label: str
+    run: Run
+    records: tuple[Record, ...]
+    odd: tuple[Odd, ...] = ()
+    others: tuple[Record, ...] = ()
+    catalog: Mapping[str, Any]
+    problems: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+
+    @property
+    def experiment(self) -> str:
+        """The key of the experiment."""
+        return str(self.run.experiment)
+
+    @property
+    def page(self) -> str:
+        """The file of its page; no slug has the sign between the two."""
+        return f"run-{slug(self.experiment)}~{slug(self.label)}.html"
+
+    @cached_property
+    def table(self) -> ResultTable:
+        """Ours beside the published numbers."""
+        return table_of(self.experiment, self.catalog, self.records)
+
+    @property
+    def title(self) -> str:
+        """The title of the experiment."""
+        return str(self.catalog.get("title") or self.experiment)
+
+    @property
+    def short_title(self) -> str:
+        """The title without where it is from."""
+        return self.title.split(" (", 1)[0]
+
+    @property
+    def column_field(self) -> str:
+        """The field of the records' keys that columns are values of."""
+        layout = self.catalog.get("layout") or plain_layout(self.records)
+        return str(layout["column"])
+
+    @cached_property
+    def verdicts(self) -> Counter[str]:
+        """How many claims are held, broken and undecided."""
+        return Counter(claim["ours"]["verdict"] for claim in self.catalog["claims"])
+
+    @property
+    def seconds(self) -> float:
+        """Time that the trainings took, added up."""
+        every = (*self.records, *self.others, *(odd.record for odd in self.odd))
+        return math.fsum(s for r in every if is_number(s := r.seconds))
+
+    @property
+    def num_records(self) -> int:
+        """How many records could be read."""
+        return len(self.records) + len(self.odd) + len(self.others)
+
+    @cached_property
+    def finished(self) -> str:
+        """The day on which the last records were written; packed runs don't say."""
+        times = [path.stat().st_mtime for path in self.run.folder.glob("records/*.jsonl")]
+        return datetime.fromtimestamp(max(times), UTC).strftime("%Y-%m-%d") if times else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSource:
+    """What ``wug fit`` left.
+
+    Args:
+        name: Of its folder, below what was asked for.
+        data: Of its formula.json.
+    """
+
+    name: str
+    data: Mapping[str, Any]
+
+    @property
+    def page(self) -> str:
+        """The file of its page."""
+        return f"formula-{'~'.join(map(slug, self.name.split('/')))}.html"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """All that a site is made from.
+
+    Args:
+        runs: By experiment and name.
+        fits: By name.
+        entries: What catalogs and registers say of units and models, by key.
+        problems: Folders that can't be used at all, and why.
+    """
+
+    runs: tuple[RunSource, ...]
+    fits: tuple[FitSource, ...] = ()
+    entries: Mapping[str, Mapping[str, Any]]
+    problems: tuple[str, ...] = ()
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of record that there are."""
+        found = {r.kind for run in self.runs for r in (*run.records, *run.others)}
+        return frozenset(found | ({"formula"} if self.fits else set()))
+
+    @cached_property
+    def experiments(self) -> dict[str, list[RunSource]]:
+        """The runs of each experiment; the one that decides most claims comes first."""
+        groups: dict[str, list[RunSource]] = {}
+        for run in self.runs:
+            groups.setdefault(run.experiment, []).append(run)
+
+        def weight(run: RunSource) -> tuple[int, int]:
+            return run.verdicts["held"] + run.verdicts["broken"], len(run.records)
+
+        return {key: sorted(runs, key=weight, reverse=True) for key, runs in groups.items()}
+
+
+def unit_page(key: str) -> str:
+    """Return the file of the page of a unit or model."""
+    return f"unit-{slug(key)}.html"
+
+
+def is_number(value: object) -> bool:
+    """Say whether a value is a finite number that a float can hold."""
+    try:
+        return not isinstance(value, bool | str) and math.isfinite(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def reason_against(record: Record) -> str | None:
+    """Say why a record fits no table; None if it does."""
+    outcome = record.outcome
+    for name in ("key", "config", "versions"):
+        if not isinstance(getattr(record, name), Mapping):
+            return f"its {name} is not an object"
+    if not isinstance(record.seed, int):
+        return "its seed is not a whole number"
+    if not isinstance(outcome, Mapping) or not isinstance(outcome.get("solved"), bool):
+        return "its outcome does not say whether it was solved"
+    needed = ["solved_at"] if outcome["solved"] else []
+    if outcome["solved"] and outcome.get("sparsity_error") is not None:
+        needed.append("sparsity_error")
+    for name in needed:
+        value = outcome.get(name)
+        if not is_number(value) or float(value) < 0:  # type: ignore[arg-type]
+            return f"it is solved, and its {name} is no number from 0 up"
+    for name in ("test_error", "validation_error"):
+        if name in outcome and not isinstance(outcome[name], int | float):
+            return f"its {name} is not a number"
+        if isinstance(outcome.get(name), int) and not is_number(outcome[name]):
+            return f"its {name} is larger than a float can be"
+    for name, curve in record.curves.items():
+        try:
+            np.asarray(curve, float)
+        except (TypeError, ValueError, OverflowError):
+            return f"its curve {name!r} holds something that is not a number"
+    return None
+
+
+def read_source(folder: Path, name: str) -> RunSource:
+    """Read one run.
+
+    Raises:
+        RunFolderError: The folder holds none that can be read.
+    """
+    run = read_run(folder)
+    records, odd, others = [], [], []
+    try:
+        found = list(run.records())
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise RunFolderError(f"its records can't be read: {error!r}") from error
+    for record in found:
+        if record.kind not in TABULAR:
+            others.append(record)
+        elif reason := reason_against(record):
+            odd.append(Odd(record, reason))
+        else:
+            records.append(record)
+    problems = [str(problem) for problem in run.problems]
+    try:
+        raw = run.catalog()
+    except RunFolderError as error:
+        raw = {}
+        problems.append(f"catalog.json: {str(error.__cause__ or error)}")
+    catalog, complaints = clean_catalog(raw)
+    return RunSource(
+        name=name, label=folder.resolve().name, run=run, records=tuple(records), odd=tuple(odd),
+        others=tuple(others), catalog=catalog, problems=(*problems, *complaints),
+    )  # fmt: skip
+
+
+def read_formula(folder: Path, name: str) -> FitSource:
+    """Read one fit.
+
+    Raises:
+        RunFolderError: The folder holds none that can be read.
+    """
+    try:
+        data = json.loads((folder / FORMULA).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"{name}/{FORMULA} can't be read: {error}") from None
+    if not isinstance(data, dict):
+        raise RunFolderError(f"{name}/{FORMULA} is not a fit of wug.")
+    wrong = [f for f, kind in FORMULA_FIELDS.items() if not isinstance(data.get(f), kind)]
+    if wrong:
+        raise RunFolderError(f"{name}/{FORMULA} is damaged: see {', '.join(wrong)}.")
+    return FitSource(name=name, data=data)
+
+
+def folders_below(root: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the folders of runs and fits, with the file that tells."""
+    for place, subfolders, names in os.walk(root):
+        subfolders.sort()
+        for name in (MANIFEST, FORMULA):
+            if name in names:
+                yield Path(place), name
+
+
+def find_sources(roots: Iterable[Path], entries: Sequence[Mapping[str, Any]] = ()) -> Sources:
+    """Read all runs and fits in and below some folders.
+
+    Args:
+        roots: The folders; what is found first comes before copies of it.
+        entries: What the registers say of units; catalogs know better.
+
+    Raises:
+        RunFolderError: A folder is not there.
+    """
+    runs: dict[int, RunSource] = {}
+    fits, problems = [], []
+    for folder, name, what in named_folders(roots):
+        try:
+            if what == FORMULA:
+                fits.append(read_formula(folder, name))
+                continue
+            source = read_source(folder, name)
+        except RunFolderError as error:
+            problems.append(f"{name}: {error}")
+            continue
+        mark = fingerprint(source)
+        first = runs.setdefault(mark, source)
+        if first is not source:
+            runs[mark] = replace(first, copies=(*first.copies, name))
+    known = {str(entry.get("key")): entry for entry in entries}
+    return Sources(
+        runs=tuple(distinct_labels(with_layouts(runs.values()))),
+        fits=tuple(sorted(fits, key=lambda fit: fit.name)),
+        entries={**known, **described(runs.values())},
+        problems=tuple(problems),
+    )
+
+
+def named_folders(roots: Iterable[Path]) -> Iterator[tuple[Path, str, str]]:
+    """Yield each folder of a run or fit once, with its name for people and what tells it."""
+    seen: set[Path] = set()
+    for root in roots:
+        if not root.is_dir():
+            raise RunFolderError(f"report: {root} is not a folder.")
+        above = root.resolve().parent
+        for folder, what in folders_below(root.resolve()):
+            if folder not in seen:
+                seen.add(folder)
+                yield folder, folder.relative_to(above).as_posix(), what
+
+
+def with_layouts(runs: Iterable[RunSource]) -> Iterator[RunSource]:
+    """Yield the runs; one without a layout, such as one under way, has that of another run."""
+    runs = list(runs)
+    known = {run.experiment: run.catalog["layout"] for run in runs if run.catalog.get("layout")}
+    for run in runs:
+        layout = run.catalog.get("layout") or known.get(run.experiment) or plain_layout(run.records)
+        yield replace(run, catalog={**run.catalog, "layout": layout})
+
+
+def distinct_labels(runs: Iterable[RunSource]) -> Iterator[RunSource]:
+    """Yield the runs in order, with the whole name where a label is taken by another one."""
+    runs = sorted(runs, key=lambda run: (run.experiment, run.name))
+    taken = Counter((run.experiment, run.label) for run in runs)
+    for run in runs:
+        twice = taken[run.experiment, run.label] > 1
+        yield replace(run, label=run.name) if twice else run
+
+
+def fingerprint(source: RunSource) -> int:
+    """Return a number that two runs with the same results share."""
+    every = (*source.records, *source.others, *(odd.record for odd in source.odd))
+    results = frozenset(f"{record.key}{record.outcome}" for record in every)
+    return hash(
+        (source.run.manifest.hash, results, source.problems, source.name if not every else "")
+    )
+
+
+def described(runs: Iterable[RunSource]) -> dict[str, Mapping[str, Any]]:
+    """Return what the catalogs say of units, by key."""
+    return {unit["key"]: unit for run in runs for unit in run.catalog["units"]}

@@ -1,0 +1,45 @@
+"""The charts of a table, from records whose numbers are known."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from wug.report.cells import measures, tables
+from wug.report.sources import RunSource, find_sources
+
+
+@pytest.fixture
+def source(run_folder: Path) -> RunSource:
+    (run,) = find_sources([run_folder]).runs
+    return run
+
+
+def test_measures_start_with_the_tables_own(source: RunSource) -> None:
+    assert measures(source.table) == ["success", "solved_at", "sparsity", "error", "iid_error"]
+
+
+def test_tables_have_ours_theirs_and_the_difference(source: RunSource) -> None:
+    charts = {chart.name: chart for chart in tables(source.table, "success")}
+    assert set(charts) == {"success-intervals", "success", "success-published",
+                           "success-difference"}  # fmt: skip
+    ours = {(row[0], row[1]): row for row in charts["success"].rows}
+    assert ours["nmu · mul", "[1,2)"][2] == 7 / 8
+    assert ours["nau · mul", "[1,2)"][2] == 0
+    assert ours["nmu · mul", "[1,2)"][9].endswith("7 of 8")
+    differences = [row[6] for row in charts["success-difference"].rows]
+    assert differences == pytest.approx([0.2, 0.2])
+    assert [row[8] for row in charts["success-difference"].rows] == ["+20", "+20"]
+
+
+def test_a_ratio_of_errors_is_a_power_of_ten(run_folder: Path, by_hand: SimpleNamespace) -> None:
+    catalog = by_hand.catalog()
+    for cell in catalog["published"]:
+        cell["error"] = {"value": 0.25 / 100, "plus": None, "minus": None}
+    (run_folder / "catalog.json").write_text(json.dumps(catalog))
+    (run,) = find_sources([run_folder]).runs
+    charts = {chart.name: chart for chart in tables(run.table, "error")}
+    # One of eight trainings of nmu errs by 2, the others by 1e-9: the mean is 0.25.
+    assert [row[6] for row in charts["error-difference"].rows] == pytest.approx([2.0, 2.0])
+    assert [row[8] for row in charts["error-difference"].rows] == ["×1e2", "×1e2"]

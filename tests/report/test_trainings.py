@@ -1,0 +1,52 @@
+"""The charts of trainings, from records whose numbers are known."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wug.records import Record
+from wug.report.sources import RunSource, find_sources
+from wug.report.trainings import curves, on_grid, solved_runs
+
+
+@pytest.fixture
+def source(run_folder: Path) -> RunSource:
+    (run,) = find_sources([run_folder]).runs
+    return run
+
+
+def with_curve(seed: int, steps: list[float], values: list[float]) -> Record:
+    return Record(
+        experiment="e", key={"seed": seed}, config={}, seed=seed, outcome={},
+        curves={"step": steps, "test": values},
+    )  # fmt: skip
+
+
+def test_solved_runs_are_ticks(source: RunSource) -> None:
+    chart = solved_runs(source)
+    assert chart is not None
+    assert len(chart.rows) == 14
+    assert {row[3] for row in chart.rows} == {200.0}
+
+
+def test_curves_have_a_median(source: RunSource) -> None:
+    charts = {chart.name: chart for chart in curves(source)}
+    chart = charts["curves-test-nmu-mul"]
+    first = [row for row in chart.rows if row[0] == "[1,2)"]
+    assert [row[2] for row in first] == [0, 100, 200, 300]
+    assert [row[3] for row in first] == [1.0, 3.6, 1e-3, 1e-6]  # the median of 0.1 + seed
+    assert chart.headings[5:] == tuple(f"seed {seed}" for seed in range(8))
+
+
+def test_a_curve_on_a_grid_is_its_latest_value() -> None:
+    records = [with_curve(0, [0, 10, 20, 30], [4, 3, 2, 1]), with_curve(1, [0, 15], [8, 7]),
+               with_curve(2, [0, 10], [5, math.nan]), with_curve(3, [0, 1], [1])]  # fmt: skip
+    grid, values = on_grid(records, "test", 100)
+    assert grid.tolist() == [0, 10, 15, 20, 30]
+    nan, inf = math.nan, math.inf
+    np.testing.assert_equal(values, [[4, 3, 3, 2, 1], [8, 8, 7, nan, nan],
+                                     [5, inf, nan, nan, nan], [nan] * 5])  # fmt: skip
+    few, _ = on_grid(records, "test", 3)
+    assert few[0] == 0 and few[-1] == 30 and len(few) == 3
