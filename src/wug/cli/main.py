@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from wug.cli.card import card
 from wug.cli.cite import cite
 from wug.cli.fit import fit
 from wug.cli.list import list_
@@ -44,6 +45,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict,
     "run": run,
     "show": show,
+    "card": card,
     "report": report,
     "list": list_,
     "cite": cite,

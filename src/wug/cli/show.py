@@ -16,7 +16,9 @@ from wug.report.figures import figures
 from wug.report.heatmap import to_svg
 from wug.report.sources import read_source
 
-Measure = Literal["success", "solved_at", "sparsity", "error", "iid_error"]
+Measure = Literal[
+    "success", "solved_at", "sparsity", "error", "iid_error", "accuracy", "iid_accuracy"
+]
 
 
 def show(

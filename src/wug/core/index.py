@@ -8,11 +8,14 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
+import sys
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from wug.core.errors import UserError
 from wug.core.registry import Entry, find, registered
 
 OPEN_FOLDERS = ("units", "layers", "models", "tasks", "analysis", "experiments")
@@ -69,9 +72,29 @@ def get(kind: str, key: str) -> Any:
 
 
 def import_target(target: str) -> Any:
-    """Import what ``module:name`` names."""
-    module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)
+    """Import what ``module:name`` or ``file.py:name`` names.
+
+    Raises:
+        UserError: There is no such file, module or name.
+    """
+    module, _, name = target.rpartition(":")
+    try:
+        found = import_file(Path(module)) if module.endswith(".py") else None
+        return getattr(found or importlib.import_module(module), name)
+    except (FileNotFoundError, ModuleNotFoundError, AttributeError, ValueError) as error:
+        raise UserError(
+            f"{target!r} can't be imported: {error}. Write module:name or file.py:name."
+        ) from error
+
+
+def import_file(path: Path) -> ModuleType:
+    """Import a Python file by its path; its folder is where it finds its neighbours."""
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return importlib.import_module(path.stem)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,13 @@ from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from wug.core.errors import WorkError
 from wug.core.index import import_target
-from wug.fleet.experiment import Experiment, RunOptions, missing
+from wug.fleet.experiment import Experiment, missing
 from wug.fleet.programs import wants_compile
 from wug.fleet.work import WorkOptions, make_fleet, unfinished, work
 from wug.records import RunStore
@@ -58,7 +58,7 @@ def eager_minutes(
 
 def run_side_by_side(
     target: str,
-    options: RunOptions,
+    options: Any,
     experiment: Experiment,
     store: RunStore,
     how: WorkOptions,
@@ -125,7 +125,7 @@ def run_side_by_side(
 
 
 def member(
-    target: str, options: RunOptions, folder: Path, how: WorkOptions, errors: SimpleQueue[str]
+    target: str, options: Any, folder: Path, how: WorkOptions, errors: SimpleQueue[str]
 ) -> None:
     """Work in a process of its own; an error becomes a sentence for the first process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides
@@ -181,7 +181,7 @@ def update(
     total = done = 0.0
     news = store.progress()
     for lot in experiment.lots:
-        total += lot.num_replicas * lot.plan.steps
+        total += lot.num_replicas * lot.plan.amount
         latest = news.get(lot.name)
         if latest is None:
             continue

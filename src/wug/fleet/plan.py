@@ -100,6 +100,11 @@ class TrainingPlan:
     restart: Restart | None = None
     alternate: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
+    @property
+    def amount(self) -> float:
+        """How much there is to do, for progress bars."""
+        return self.steps
+
     def __post_init__(self) -> None:
         """Check the numbers."""
         require_at_least("TrainingPlan", "steps", self.steps, 1)

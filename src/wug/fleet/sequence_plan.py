@@ -35,6 +35,7 @@ class SequencePlan:
         balanced: Whether all levels are drawn alike often, with replacement (not bucketed).
         precision: ``"float32"``, or ``"bfloat16"`` where torch's autocast thinks it safe.
         halting_weight: Of the mean remainder of adaptive computation time in the loss.
+        seconds: Training ends after so much time in steps; None means that time does not count.
         patience: Training ends after so many evaluations in a row with OOD validation solved; 0
             means that it never ends early.
     """
@@ -50,7 +51,13 @@ class SequencePlan:
     balanced: bool = False
     precision: Literal["float32", "bfloat16"] = "float32"
     halting_weight: float = 0.0
+    seconds: float | None = None
     patience: int = 0
+
+    @property
+    def amount(self) -> float:
+        """How much there is to do: seconds if time counts, else steps."""
+        return self.steps if self.seconds is None else self.seconds
 
     def __post_init__(self) -> None:
         """Check the numbers."""

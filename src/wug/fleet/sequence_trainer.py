@@ -108,7 +108,7 @@ class SequenceFleet:
             return loss
 
     def advance(self, end: int) -> float:
-        """Train up to step ``end``; return the mean loss."""
+        """Train up to step ``end``, or until the time is over; return the mean loss."""
         plan, progress = self.lot.plan, self.progress
         rates = plan.learning_rate(np.arange(progress.step, end))
         parameters = list(self.model.parameters())
@@ -119,7 +119,7 @@ class SequenceFleet:
             # Dropout depends on the training and the step alone, so a resumed run repeats it.
             noise = stream_key("noise", self.lot.name, self.lot.seed, progress.step)
             torch.manual_seed(noise[0])
-            for step, rate in zip(range(progress.step, end), rates, strict=True):
+            for step, rate in enumerate(rates, progress.step):
                 for group in self.optimiser.param_groups:
                     group["lr"] = float(rate)
                 loss = self._loss(self.batches.at(step))
@@ -129,6 +129,10 @@ class SequenceFleet:
                     nn.utils.clip_grad_norm_(parameters, plan.clip_norm)
                 self.optimiser.step()
                 total += loss.detach()
+                spent = progress.seconds + time.monotonic() - began
+                if plan.seconds is not None and spent >= plan.seconds:
+                    end = step + 1
+                    break
         progress.seconds += time.monotonic() - began
         mean = float(total) / (end - progress.step)
         progress.step = end
@@ -168,10 +172,11 @@ class SequenceFleet:
 
     @property
     def done(self) -> bool:
-        """Whether all steps are taken, or enough evaluations in a row were solved."""
-        patience = self.lot.plan.patience
-        enough = 0 < patience <= self.progress.solved_for
-        return enough or self.progress.step >= self.lot.plan.steps
+        """Whether the steps or the time are over, or enough evaluations in a row were solved."""
+        plan, progress = self.lot.plan, self.progress
+        enough = 0 < plan.patience <= progress.solved_for
+        late = plan.seconds is not None and progress.seconds >= plan.seconds
+        return enough or late or progress.step >= plan.steps
 
     def train(
         self,
@@ -202,7 +207,8 @@ class SequenceFleet:
             if on_progress is not None:
                 latest = {name: round(rows[-1], 5) for name, rows in progress.curves.items()}
                 rate = (progress.step - first) / max(now - began, 1e-9)
-                on_progress({**latest, "step": progress.step, "steps": plan.steps, "rate": rate,
+                done = progress.step if plan.seconds is None else progress.seconds
+                on_progress({**latest, "step": done, "steps": plan.amount, "rate": rate,
                              "replicas": 1})  # fmt: skip
         return [self.result()]
 
@@ -224,6 +230,7 @@ class SequenceFleet:
             "solved": solved,
             "diverged": not finite,
             "threshold": task.threshold(),
+            "error_is_share": True,
             "selected_step": progress.selected_step,
             "solved_at": below[0] if solved and below else None,
             "steps": progress.step,

@@ -9,6 +9,7 @@ from typing import Any
 from wug.core import index
 from wug.core.claims import Cell, Judgement, Table
 from wug.fleet.experiment import Experiment
+from wug.fleet.sequence_plan import SequenceLot
 from wug.records import Record, group_by
 from wug.stats.interval import Estimate
 from wug.stats.runs import summarise_runs
@@ -45,6 +46,25 @@ def as_json(judgement: Judgement) -> dict[str, Any]:
     return {"verdict": judgement.verdict.value, "evidence": list(judgement.evidence)}
 
 
+def tested_claim(experiment: Experiment) -> str:
+    """Return what the experiment's tasks test: the folder that they stand in."""
+    module = type(experiment.lots[0].variants[0].task).__module__ if experiment.lots else ""
+    folders = module.split(".")
+    return folders[2] if folders[:2] == ["wug", "tasks"] else ""
+
+
+def describe_networks(experiment: Experiment) -> list[dict[str, Any]]:
+    """Return what the registers say of the networks in the rows, under the names of the rows."""
+    units = {lot.name for lot in experiment.lots}
+    found = {entry.key: entry.to_json() for entry in index.entries("unit") if entry.key in units}
+    known = {entry.key: entry for entry in index.entries("model")}
+    for lot in experiment.lots:
+        if isinstance(lot, SequenceLot) and lot.model in known:
+            row = lot.labels[experiment.layout.rows[0]]
+            found[row] = {**known[lot.model].to_json(), "key": row}
+    return list(found.values())
+
+
 def make_catalog(
     experiment: Experiment, records: Sequence[Record], command: str, *, judge: bool = True
 ) -> dict[str, Any]:
@@ -57,7 +77,6 @@ def make_catalog(
         judge: Whether our records count for the claims; a smoke run trains too little for that.
     """
     ours = measured_table(experiment, records) if judge else Table({})
-    units = {lot.name for lot in experiment.lots}
     layout = experiment.layout
     return {
         "title": experiment.title,
@@ -82,5 +101,6 @@ def make_catalog(
             for claim in experiment.claims
         ],
         "departures": list(experiment.departures),
-        "units": [entry.to_json() for entry in index.entries("unit") if entry.key in units],
+        "claim": tested_claim(experiment),
+        "units": describe_networks(experiment),
     }

@@ -40,7 +40,7 @@ class WorkOptions:
 
 def longest_first(lots: Iterable[AnyLot]) -> list[AnyLot]:
     """Order lots by the work in them, so that the last one to finish is a short one."""
-    return sorted(lots, key=lambda lot: -lot.num_replicas * lot.plan.steps)
+    return sorted(lots, key=lambda lot: -lot.num_replicas * lot.plan.amount)
 
 
 def work(experiment: Experiment, folder: Path, options: WorkOptions) -> int:
@@ -90,7 +90,7 @@ def train_block(experiment: Experiment, lot: AnyLot, store: RunStore, options: W
         if options.parent and os.getppid() != options.parent:
             raise SystemExit("the process that started this one is gone")
 
-    report({"step": 0, "steps": lot.plan.steps, "replicas": lot.num_replicas, "rate": 0.0})
+    report({"step": 0, "steps": lot.plan.amount, "replicas": lot.num_replicas, "rate": 0.0})
     fleet = make_fleet(
         lot, device=device, compiled=wants_compile(options.compile, device),
         keep=store.folder / "models" / f"{lot.name}.safetensors",

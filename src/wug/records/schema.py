@@ -151,6 +151,8 @@ class Record:
             }
         except KeyError as error:
             raise DamagedLineError(f"the line lacks {error}") from error
+        except (AttributeError, TypeError) as error:
+            raise DamagedLineError(f"the line is no record: {error}") from error
         # The checksum vouches that `to_line` wrote these values, so they are in plain form already.
         record = cls.__new__(cls)
         record.__dict__.update(fields)

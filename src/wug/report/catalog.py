@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 VERDICTS = ("held", "broken", "undecided")
-MEASURES = ("success", "solved_at", "sparsity", "error", "iid_error")
+MEASURES = (
+    "success", "solved_at", "sparsity", "error", "iid_error", "accuracy", "iid_accuracy",
+)  # fmt: skip
 UNIT_TEXTS = ("name", "summary", "equation", "plain_equation")
 
 

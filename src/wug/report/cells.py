@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wug.report.charts import Chart, diverging, heat_map, intervals, is_spread
-from wug.report.table import MEASURES, ResultTable, TableCell, number
+from wug.report.table import MEASURES, SHARES, ResultTable, TableCell, number
 from wug.stats.interval import Estimate
 
 TITLES = {
@@ -18,6 +18,8 @@ TITLES = {
     "sparsity": "Sparsity error",
     "error": "Error out of distribution",
     "iid_error": "Error in distribution",
+    "accuracy": "Right out of distribution",
+    "iid_accuracy": "Right in distribution",
 }
 MEANS = {
     "success": "Per cent of the trainings that were solved",
@@ -25,6 +27,8 @@ MEANS = {
     "sparsity": "Mean of the solved trainings",
     "error": "Mean of all trainings",
     "iid_error": "Mean of all trainings",
+    "accuracy": "Per cent of right answers, mean of all trainings",
+    "iid_accuracy": "Per cent of right answers, mean of all trainings",
 }
 # The fields of a chart's table and their headings; one without a heading is for drawing alone.
 FIELDS = {"row": "row", "column": "column", "value": "ours", "low": "low", "high": "high",
@@ -52,7 +56,7 @@ def measures(table: ResultTable) -> list[str]:
 
 def words(value: float, low: float | None, high: float | None, measure: str) -> str:
     """Spell a number with its interval."""
-    unit = " %" if measure == "success" else ""
+    unit = " %" if measure in SHARES else ""
     spelled = f"{number(value, measure)}{unit}"
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return spelled
@@ -70,10 +74,10 @@ def ratio(power: float) -> str:
 
 
 def apart(ours: float, theirs: float | None, measure: str) -> float | None:
-    """Return how far we are from them: in shares of success, else as a power of ten."""
+    """Return how far we are from them: as a difference of shares, else as a power of ten."""
     if theirs is None or not math.isfinite(ours):
         return None
-    if measure == "success":
+    if measure in SHARES:
         return ours - theirs
     return math.log10(ours / theirs) if ours > 0 and theirs > 0 else None
 
@@ -120,7 +124,7 @@ def name_of(measure: str, what: str = "") -> str:
 
 def value_maps(table: ResultTable, measure: str, marks: list[Mark]) -> Iterator[Chart]:
     """Yield the heat maps of our values and of the published ones, on one scale."""
-    rate = measure == "success"
+    rate = measure in SHARES
 
     def on_scale(value: float) -> float:
         return value if rate or value == math.inf else math.log10(max(value, 1e-300))
@@ -150,7 +154,7 @@ def value_maps(table: ResultTable, measure: str, marks: list[Mark]) -> Iterator[
 
 def difference_maps(table: ResultTable, measure: str, marks: list[Mark]) -> Iterator[Chart]:
     """Yield the heat map of the differences, if there are any numbers to compare with."""
-    rate = measure == "success"
+    rate = measure in SHARES
     group = []
     for m in marks:
         if (value := m["difference"]) is not None:
@@ -161,7 +165,7 @@ def difference_maps(table: ResultTable, measure: str, marks: list[Mark]) -> Iter
         return
     reach = max(float(np.quantile([abs(m["colour"]) for m in group], 0.95)), 0.1)
     about = (
-        "Ours minus published, in points of success: blue is more, red is less."
+        "Ours minus published, in points: blue is more, red is less."
         if rate
         else "Ours over published: blue is smaller, red is larger."
     )
@@ -193,7 +197,7 @@ def interval_charts(table: ResultTable, measure: str, marks: list[Mark]) -> Iter
     """Yield our values with their intervals beside the published ones."""
     known = [m for m in marks if math.isfinite(m["value"])]
     both = [v for m in known for v in (m["value"], m["published"]) if v is not None]
-    spread = measure != "success" and is_spread(both)
+    spread = measure not in SHARES and is_spread(both)
     kept = [m for m in known if not spread or m["value"] > 0]
     if not kept:
         return
@@ -204,7 +208,7 @@ def interval_charts(table: ResultTable, measure: str, marks: list[Mark]) -> Iter
         + ("; diamonds are published." if compared else "."),
         spec=intervals(
             list(map(label, table.rows)), len({m["column"] for m in kept}),
-            TITLES[measure].lower(), logarithmic=spread, per_cent=measure == "success",
+            TITLES[measure].lower(), logarithmic=spread, per_cent=measure in SHARES,
         ),
         fields=tuple(FIELDS), headings=tuple(FIELDS.values()), rows=as_rows(kept),
         max_width=760 if len(table.columns) == 1 else None,

@@ -21,9 +21,13 @@ HEADINGS = {
     "sparsity": "sparsity error",
     "error": "error out of distribution, mean over the runs",
     "iid_error": "error in distribution, mean over the runs",
+    "accuracy": "right answers out of distribution in %, mean over the runs",
+    "iid_accuracy": "right answers in distribution in %, mean over the runs",
 }
 MEASURES = tuple(HEADINGS)
 ERRORS = ("error", "iid_error")
+# Numbers between 0 and 1, of which more is better.
+SHARES = ("success", "accuracy", "iid_accuracy")
 
 Key = tuple[str, ...]
 
@@ -240,6 +244,8 @@ def number(value: float, measure: str) -> str:
         return "–"
     if measure == "success":
         return f"{100 * value:.0f}"
+    if measure in SHARES:
+        return f"{100 * value:.1f}"
     if measure in ERRORS and (value == 0 or 1e-4 <= value < 1e6):
         return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
     return f"{value:.1e}".replace("e+0", "e").replace("e-0", "e-")

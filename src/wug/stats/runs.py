@@ -27,6 +27,7 @@ class RunSummary:
         sparsity: Mean sparsity error of the solved runs.
         test_errors: The OOD error of every run, solved or not.
         validation_errors: The IID error of every run.
+        errors_are_shares: Whether errors are shares of wrong answers.
     """
 
     successes: int
@@ -36,6 +37,7 @@ class RunSummary:
     sparsity: Estimate
     test_errors: tuple[float, ...] = ()
     validation_errors: tuple[float, ...] = ()
+    errors_are_shares: bool = False
 
     @cached_property
     def error(self) -> Estimate:
@@ -47,15 +49,15 @@ class RunSummary:
         """The mean IID error of all runs."""
         return mean_error(self.validation_errors)
 
-    @property
+    @cached_property
     def accuracy(self) -> Estimate:
-        """The mean share of right answers of all runs out of distribution."""
-        return complement(self.error)
+        """The mean share of right answers of all runs out of distribution, if they answer."""
+        return complement(self.error) if self.errors_are_shares else Estimate.none()
 
-    @property
+    @cached_property
     def iid_accuracy(self) -> Estimate:
-        """The mean share of right answers of all runs in distribution."""
-        return complement(self.iid_error)
+        """The mean share of right answers of all runs in distribution, if they answer."""
+        return complement(self.iid_error) if self.errors_are_shares else Estimate.none()
 
 
 def complement(share: Estimate) -> Estimate:
@@ -111,4 +113,5 @@ def summarise_runs(outcomes: Sequence[Mapping[str, Any]], legacy: bool = False) 
         sparsity=beta_mean([min(float(value), 0.5) for value in sparsity], legacy=legacy),
         test_errors=errors["test"],
         validation_errors=errors["validation"],
+        errors_are_shares=all(outcome.get("error_is_share", False) for outcome in outcomes),
     )

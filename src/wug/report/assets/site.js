@@ -236,6 +236,7 @@
     const choice = (name) => page.querySelector(`[data-choice="${name}"]`);
     const [experiment, first, second, measure] = ["experiment", "first", "second", "measure"]
       .map(choice);
+    const shares = 3; // the first measures: success, and both shares of right answers
     const spelled = ([value, low, high], success) => {
       const write = (v) => (success ? `${Math.round(100 * v)} %` : String(+v.toPrecision(3)));
       return low === null || high === null ? write(value)
@@ -259,12 +260,12 @@
         const one = values[place];
         const two = known.get(JSON.stringify([row, column]))?.[place];
         if (!two || one[0] === null || two[0] === null) return [];
-        const [apart, colour, text] = difference(one, two, place === 0);
+        const [apart, colour, text] = difference(one, two, place < shares);
         const inside = (value, [, low, high]) => low !== null && low - 1e-9 <= value
           && value <= high + 1e-9;
         const agree = inside(one[0], two) || inside(two[0], one);
         const words = one[1] === null && two[1] === null ? "" : agree ? "agree" : "apart";
-        return [[row, column, spelled(one, place === 0), spelled(two, place === 0), apart, colour,
+        return [[row, column, spelled(one, place < shares), spelled(two, place < shares), apart, colour,
           text, words]];
       });
     }

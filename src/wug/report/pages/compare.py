@@ -12,8 +12,11 @@ from wug.report.markup import Markup, json_block, markup, slug, tag
 from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources
 
-MEASURES = ("success", "error", "iid_error", "solved_at")
-NAMES = ("success", "error out of distribution", "error in distribution", "solved at")
+MEASURES = ("success", "accuracy", "iid_accuracy", "error", "iid_error", "solved_at")
+NAMES = (
+    "success", "right out of distribution", "right in distribution", "error out of distribution",
+    "error in distribution", "solved at",
+)  # fmt: skip
 TIPS = {"row": "row", "column": "column", "first": "first", "second": "second",
         "verdict": "95 % intervals"}  # fmt: skip
 FIELDS = ("row", "column", "first", "second", "difference", "colour", "text", "verdict")

@@ -12,8 +12,11 @@ from wug.report.page import Page, PageKind, attempted, facts
 from wug.report.sources import RunSource, Sources, unit_page
 from wug.report.table import TableCell
 
-MEASURES = ("success", "error", "iid_error", "solved_at")
-HEADINGS = ("success", "error out of distribution", "error in distribution", "solved at")
+MEASURES = ("success", "accuracy", "iid_accuracy", "error", "iid_error", "solved_at")
+HEADINGS = (
+    "success", "right out of distribution", "right in distribution", "error out of distribution",
+    "error in distribution", "solved at",
+)  # fmt: skip
 
 
 def make(sources: Sources) -> Iterator[Page]:

@@ -1,0 +1,94 @@
+"""wug card: what a model of yours can do beside the models that are here."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from wug.core.errors import require_at_least
+from wug.core.folders import RUNS
+from wug.records import RunStore, clear_run, read_run
+from wug.report import table as tables
+
+
+def card(
+    model: Annotated[str, tyro.conf.Positional],
+    *,
+    minutes: float = 30.0,
+    rivals: bool = False,
+    tasks: tuple[str, ...] = (),
+    name: str | None = None,
+    batch_size: int = 128,
+    learning_rate: float = 1e-3,
+    evaluate_every: int = 200,
+    seed: int = 0,
+    out: Path | None = None,
+    fresh: bool = False,
+    device: str = "cpu",
+    workers: int | None = None,
+) -> int:
+    """Train a model on every task of productivity and systematicity, in the time that you give it.
+
+    The class is called as MyModel(num_tokens, num_classes), its objects as model(tokens, lengths)
+    with tokens (batch, seq) and lengths (batch,), and they return logits (batch, num_classes).
+
+    Args:
+        model: Your class, as file.py:MyModel or module:MyModel, or the key of a model that is here.
+        minutes: Time in all, which the tasks share evenly.
+        rivals: Train the models that are here, too; each gets the same time.
+        tasks: Which tasks; all if not given.
+        name: What to call it; the class in lower case if not given.
+        batch_size: Sequences of a batch.
+        learning_rate: Of AdamW.
+        evaluate_every: Steps between evaluations.
+        seed: Of weights and batches.
+        out: The run's folder; runs/card/MINUTES if not given, where all your models meet.
+        fresh: Remove what an earlier run left in the folder.
+        device: Where to train, such as cpu or cuda.
+        workers: Trainings side by side; one by default, which then has all cores.
+    """
+    if workers is not None:
+        require_at_least("card", "workers", workers, 1)
+    folder = out or RUNS / "card" / f"{minutes:g}min"
+
+    from rich.console import Console
+
+    console = Console()
+    with console.status("loading torch"):
+        from wug.fleet.card import CardOptions, try_model
+        from wug.fleet.card import card as make
+        from wug.fleet.crew import run_side_by_side
+        from wug.fleet.verdicts import make_catalog
+        from wug.fleet.work import WorkOptions, unfinished
+
+        options = CardOptions(
+            model=model, minutes=minutes, rivals=rivals, tasks=tasks, name=name,
+            batch_size=batch_size, learning_rate=learning_rate, evaluate_every=evaluate_every,
+            seed=seed,
+        )  # fmt: skip
+        plan = make(options)
+        try_model(options)
+    if fresh:
+        clear_run(folder)
+    store = RunStore.open(folder, plan.name, plan.settings)
+    todo = unfinished(plan, store)
+    console.print(f"[bold]{plan.title}[/], {minutes:g} minutes for each model, in {folder}")
+    console.print(f"{len(plan.lots) - todo} of {len(plan.lots)} trainings are there, {todo} to go.")
+    if todo:
+        work = WorkOptions(compile="off", device=device)
+        run_side_by_side("wug.fleet.card:card", options, plan, store, work, workers or 1, console)
+    finished = read_run(folder)
+    records = list(finished.records())
+    rows = dict.fromkeys([*plan.layout.row_order, *((str(one.key["model"]),) for one in records)])
+    plan = replace(plan, layout=replace(plan.layout, row_order=tuple(rows)))
+    command = shlex.join(["wug", "card", model, "--minutes", f"{minutes:g}"])
+    command += " --rivals" if rivals else ""
+    store.write_catalog(make_catalog(plan, records, command))
+    table = tables.make_table(finished)
+    tables.print_table(finished, table, "accuracy")
+    tables.print_table(finished, table, "iid_accuracy")
+    return 0

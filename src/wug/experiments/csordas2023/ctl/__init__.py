@@ -1,0 +1,1 @@
+"""Compositional table lookup: tables 5.1 and D.1."""

@@ -1,0 +1,1 @@
+"""CTL++, alternating and repeating groups of functions: table 6.1."""

@@ -1,0 +1,99 @@
+"""What csordas2023 says of CTL++ S, as predicates over what figures 6.4, E.3 and E.4 show.
+
+The sources are figures: there are claims and no numbers. The cells: (model, functions that are on
+both paths, symbols that each of these gets from both).
+
+References:
+    csordas2023
+"""
+
+from itertools import product
+
+from wug.core.claims import (
+    Claim,
+    Judgement,
+    Table,
+    all_of,
+    count_at_least,
+    lower_error,
+)
+from wug.experiments.csordas2023.ctlpp_settings import MODELS
+from wug.experiments.csordas2023.judging import PERFECT, all_above, all_below
+
+__all__ = ["CLAIMS", "FUNCTIONS", "SYMBOLS"]
+
+FUNCTIONS = ("4", "8", "12", "16")
+SYMBOLS = ("2", "3", "4", "5", "6")
+FEW, MOST = FUNCTIONS[:-1], FUNCTIONS[-1]
+# "Better" or "worse" with so many functions: for more than half of the numbers of symbols.
+MAJORITY = len(SYMBOLS) // 2 + 1
+TEXT = "csordas2023, section 6.3.2"
+
+
+def _mostly_better(table: Table, first: str, second: str, functions: str) -> Judgement:
+    return count_at_least(
+        MAJORITY,
+        (
+            lower_error(table.at(first, functions, symbols), table.at(second, functions, symbols))
+            for symbols in SYMBOLS
+        ),
+    )
+
+
+def _better_with_few_functions(table: Table, second: str) -> Judgement:
+    return all_of(_mostly_better(table, "ndr", second, functions) for functions in FEW)
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "ndr_solves_the_largest_overlap",
+        "With 16 of 32 functions on both paths and 6 of 8 symbols shared, NDR is perfect.",
+        TEXT,
+        lambda t: all_below(t, [("ndr", MOST, SYMBOLS[-1])], PERFECT),
+    ),
+    Claim(
+        "ndr_needs_the_largest_overlap",
+        "With fewer functions or symbols shared, it is not.",
+        TEXT,
+        lambda t: all_above(
+            t, [("ndr", *cell) for cell in product(FUNCTIONS, SYMBOLS)][:-1], PERFECT
+        ),
+    ),
+    Claim(
+        "overlap_helps_every_model",
+        "Every model errs less with the largest than with the smallest overlap.",
+        f"{TEXT} and figures E.3 and E.4",
+        lambda t: all_of(
+            lower_error(t.at(model, MOST, SYMBOLS[-1]), t.at(model, FUNCTIONS[0], SYMBOLS[0]))
+            for model in MODELS
+        ),
+    ),
+    Claim(
+        "transformer_is_worse_with_few_functions",
+        "With fewer than 16 functions shared, the transformer is worse than NDR (for most numbers "
+        "of symbols).",
+        "csordas2023, figure E.3",
+        lambda t: _better_with_few_functions(t, "relative"),
+    ),
+    Claim(
+        "transformer_is_better_with_many_functions",
+        "With 16 functions shared, the transformer is better than NDR (for most numbers of "
+        "symbols).",
+        "csordas2023, figure E.3",
+        lambda t: _mostly_better(t, "relative", "ndr", MOST),
+    ),
+    Claim(
+        "bilstm_is_worse_with_few_functions",
+        "With fewer than 16 functions shared, the bidirectional LSTM is worse than NDR (for most "
+        "numbers of symbols).",
+        "csordas2023, figure E.4",
+        lambda t: _better_with_few_functions(t, "bilstm"),
+    ),
+    Claim(
+        "bilstm_is_worse_with_many_functions",
+        "With 16 functions shared, the bidirectional LSTM is worse than NDR (for most numbers of "
+        "symbols).",
+        "csordas2023, figure E.4",
+        lambda t: _mostly_better(t, "ndr", "bilstm", MOST),
+    ),
+)

@@ -1,0 +1,92 @@
+"""The settings of the laptop scale, for the data router and its rivals, in all tables.
+
+Chosen on OOD validation alone, for two cores. The rows of a table differ in the network and in
+nothing else: same data, same steps, same optimiser.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wug.core.schedules import WarmUp
+from wug.experiments.csordas2023.depth import num_layers
+from wug.experiments.csordas2023.networks import Family, Setting, Settings
+from wug.fleet.sequence_plan import SequencePlan
+
+STEPS = 20_000
+NDR_SEEDS, RIVAL_SEEDS = 3, 1
+SIZES: dict[str, Any] = {"features": 128, "hidden_features": 256}
+# More layers without a gate can hardly be trained (csordas2023, appendix D.3.3).
+PLAIN_LAYERS = 11
+
+
+def plan(steps: int = STEPS) -> SequencePlan:
+    """Return the training of every row of a table."""
+    return SequencePlan(
+        steps=steps,
+        batch_size=128,
+        evaluate_every=max(steps // 40, 1),
+        learning_rate=WarmUp(5e-4, 500, steps=steps),
+        clip_norm=1.0,
+        patience=5,
+    )
+
+
+def settings(
+    *, train_layers: int, test_layers: int, num_heads: int, readout: str = "last"
+) -> Settings:
+    """Return the networks of a table.
+
+    Args:
+        train_layers: Of the networks with a gate.
+        test_layers: The same in evaluations.
+        num_heads: The same; transformers without a gate have 4.
+        readout: Column that transformers are read from.
+    """
+    plain = {**SIZES, "num_heads": 4, "num_layers": PLAIN_LAYERS, "readout": readout}
+    gated = {**SIZES, "num_heads": num_heads, "gate_dropout": 0.1, "readout": readout}
+    rivals: dict[Family, dict[str, Any]] = {
+        "recurrent": {"features": 256},
+        "absolute": plain,
+        "plain": plain,
+        "gated": {**gated, "num_layers": train_layers, "test_layers": test_layers},
+    }
+    ndr = {**gated, "num_steps": train_layers, "test_steps": test_layers, "modified": True}
+    return {
+        **{name: Setting(options=o, plan=plan(), seeds=RIVAL_SEEDS) for name, o in rivals.items()},
+        "ndr": Setting(options=ndr, plan=plan(), seeds=NDR_SEEDS),
+    }
+
+
+# Compositional table lookup (ctl, ctl_depth, ctl_act): lengths 1-5, tested at 9-10.
+CTL = settings(
+    train_layers=num_layers(5, extra=3), test_layers=num_layers(10, extra=4), num_heads=1
+)
+CTL_DATA: dict[str, Any] = {}
+CTL_ROWS = ("lstm", "bilstm", "relative", "geometric", "ndr")
+DEPTH_ROWS = ("14", "10", "6")
+ACT_ROWS = ("relative_graves", "relative_gate", "ndr")
+
+# Depths 1-5, tested at 7-8.
+ARITHMETIC = settings(
+    train_layers=num_layers(5, extra=3), test_layers=num_layers(8, extra=4), num_heads=4
+)
+ARITHMETIC_DATA: dict[str, Any] = {}
+ARITHMETIC_ROWS = ("bilstm", "relative", "ndr")
+
+LISTOPS = settings(
+    train_layers=num_layers(5, steps_per_operation=2, extra=2),
+    test_layers=num_layers(8, steps_per_operation=2, extra=4),
+    num_heads=4,
+    readout="first",
+)
+LISTOPS_DATA: dict[str, Any] = {"num_train": 200_000}
+LISTOPS_ROWS = ("bilstm", "relative", "ndr")
+
+# Up to six functions, in training and in the test (ctlpp_ar, ctlpp_staged).
+CTLPP = settings(
+    train_layers=num_layers(6), test_layers=num_layers(6, extra=4), num_heads=4, readout="first"
+)
+CTLPP_DATA: dict[str, Any] = {}
+CTLPP_ROWS = ("bilstm", "relative", "ndr")
+STAGED_FUNCTIONS, STAGED_SYMBOLS = ("4", "16"), ("2", "6")

@@ -1,0 +1,1 @@
+"""Nested operations on lists: table 5.4."""

@@ -1,0 +1,1 @@
+"""Nested additions and multiplications modulo 10: table 5.3."""

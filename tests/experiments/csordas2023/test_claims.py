@@ -1,0 +1,138 @@
+"""The claims of csordas2023, judged on its own numbers and on tables made by hand."""
+
+from itertools import product
+
+import pytest
+
+from wug.core.claims import Cell, Table
+from wug.experiments.csordas2023.ctl import claims as ctl
+from wug.experiments.csordas2023.ctl import published as published_ctl
+from wug.experiments.csordas2023.ctl_act import claims as ctl_act
+from wug.experiments.csordas2023.ctl_act import published as published_act
+from wug.experiments.csordas2023.ctl_depth import claims as ctl_depth
+from wug.experiments.csordas2023.ctl_depth import published as published_depth
+from wug.experiments.csordas2023.ctlpp_ar import claims as ctlpp_ar
+from wug.experiments.csordas2023.ctlpp_ar import published as published_ar
+from wug.experiments.csordas2023.ctlpp_settings import MODELS
+from wug.experiments.csordas2023.ctlpp_staged import claims as ctlpp_staged
+from wug.experiments.csordas2023.listops import claims as listops
+from wug.experiments.csordas2023.listops import published as published_listops
+from wug.experiments.csordas2023.simple_arithmetic import claims as arithmetic
+from wug.experiments.csordas2023.simple_arithmetic import published as published_arithmetic
+
+TABLES = {
+    "ctl": (ctl.CLAIMS, published_ctl.load_published()),
+    "ctl_act": (ctl_act.CLAIMS, published_act.load_published()),
+    "ctl_depth": (ctl_depth.CLAIMS, published_depth.load_published()),
+    "ctlpp_ar": (ctlpp_ar.CLAIMS, published_ar.load_published()),
+    "ctlpp_staged": (ctlpp_staged.CLAIMS, Table({}, exact=True)),
+    "listops": (listops.CLAIMS, published_listops.load_published()),
+    "simple_arithmetic": (arithmetic.CLAIMS, published_arithmetic.load_published()),
+}
+# Sentences of the thesis that its own tables contradict.
+BROKEN = {
+    ("ctl", "readout_hardly_matters"),
+    ("ctl_depth", "shallow_networks_solve_the_training_lengths"),
+}
+# Sentences about what no table shows.
+OPEN = {("ctl", "attention_readout_is_no_better"), ("ctl_act", "longer_problems_take_longer")}
+
+every_claim = pytest.mark.parametrize(
+    ("name", "claim"),
+    [
+        pytest.param(name, claim, id=f"{name} {claim.key}")
+        for name, (claims, _) in TABLES.items()
+        for claim in claims
+    ],
+)
+
+
+@every_claim
+def test_on_the_published_numbers(name, claim):
+    expected = "broken" if (name, claim.key) in BROKEN else "held"
+    if (name, claim.key) in OPEN or name == "ctlpp_staged":
+        expected = "undecided"
+    assert claim.evaluate(TABLES[name][1]).verdict.value == expected
+
+
+@every_claim
+def test_undecided_without_runs(name, claim):
+    assert claim.evaluate(Table({})).verdict.value == "undecided"
+
+
+def cell(error, iid_error=None, steps=None):
+    """Return our own cell, narrowly known."""
+    iid_error = error if iid_error is None else iid_error
+    return Cell(
+        round(100 * (1 - error)), 100, error=error, iid_error=iid_error, solved_at=steps,
+        error_interval=(0.99 * error, 1.01 * error),
+        iid_error_interval=(0.99 * iid_error, 1.01 * iid_error),
+        solved_at_interval=None if steps is None else (0.99 * steps, 1.01 * steps),
+    )  # fmt: skip
+
+
+def filled(name, error):
+    """Return a table of all cells of an experiment, with errors by key."""
+    keys = list(TABLES[name][1].cells)
+    if name == "ctlpp_staged":
+        keys = list(product(MODELS, ctlpp_staged.FUNCTIONS, ctlpp_staged.SYMBOLS))
+    if name == "ctl":
+        keys += [(f"{m}_attention", o) for m in ctl.READ_OUT for o in ("forward", "backward")]
+    cells = {key: cell(error(key)) for key in keys}
+    for length in ctl_act.LENGTHS:
+        cells[ctl_act.PONDERING, "length", length] = cell(0.5, steps=error((length,)) * 10)
+    return Table(cells)
+
+
+# Tables that contradict the claims: nobody learns anything; all solve everything; some that the
+# thesis finds good are bad and the other way round.
+GOOD = {"ndr", "bilstm", "lstm", "14", "12", "relative_gate", "absolute_relative_gate"}
+CONTRARY = (
+    lambda key: 0.9,
+    lambda key: 0.001,
+    lambda key: 0.9 if key[0] in GOOD or key[-1] in ("R", "end", "6", "10") else 0.001,
+    lambda key: 0.9 if key[0] == "relative" else 0.001,
+    lambda key: 0.9 if key[0] in ("ndr", "lstm", "1") else 0.001,
+    lambda key: 0.001 if key[0].endswith("attention") else 0.9,
+)
+
+
+@every_claim
+def test_can_be_broken(name, claim):
+    verdicts = {claim.evaluate(filled(name, error)).verdict.value for error in CONTRARY}
+    assert "broken" in verdicts
+
+
+@pytest.mark.parametrize(("short", "long", "expected"), [(3, 9, "held"), (9, 3, "broken")])
+def test_pondering(short, long, expected):
+    steps = dict(zip(ctl_act.LENGTHS, (short, 6, long), strict=True))
+    table = Table(
+        {(ctl_act.PONDERING, "length", n): cell(0.5, steps=steps[n]) for n in ctl_act.LENGTHS}
+    )
+    assert ctl_act.CLAIMS[-1].evaluate(table).verdict.value == expected
+
+
+def test_staged_claims_can_be_held():
+    def error(key):
+        model, functions, symbols = key
+        if (functions, symbols) == ("16", "6"):
+            return {"ndr": 0.001, "relative": 0.0005, "bilstm": 0.3}[model]
+        worse = 2 if model == "bilstm" or (model == "relative" and functions != "16") else 1
+        better = 0.5 if (model, functions) == ("relative", "16") else 1
+        return 0.4 * worse * better
+
+    table = filled("ctlpp_staged", lambda key: error(key) if len(key) == 3 else 0.5)
+    verdicts = {claim.evaluate(table).verdict.value for claim in ctlpp_staged.CLAIMS}
+    assert verdicts == {"held"}
+
+
+def test_attention_readout_can_be_no_better():
+    (claim,) = (c for c in ctl.CLAIMS if c.key == "attention_readout_is_no_better")
+    table = filled("ctl", lambda key: 0.3 if key[0].endswith("attention") else 0.2)
+    assert claim.evaluate(table).verdict.value == "held"
+
+
+def test_keys_are_unique():
+    for claims, _ in TABLES.values():
+        assert len({claim.key for claim in claims}) == len(claims)
+        assert all(claim.source.startswith("csordas2023, ") for claim in claims)

@@ -1,0 +1,119 @@
+"""Which lots there are, and what the settings of the paper and laptop scale have in common."""
+
+import pytest
+
+from wug.core import index
+from wug.core.errors import UserError
+from wug.core.schedules import Constant, WarmUp
+from wug.experiments.csordas2023 import laptop
+from wug.experiments.csordas2023.networks import Setting
+from wug.fleet.experiment import RunOptions
+from wug.fleet.sequence_plan import SequencePlan
+
+KEYS = [e.key for e in index.entries("experiment") if e.key.startswith("csordas2023.")]
+every_experiment = pytest.mark.parametrize("key", KEYS)
+
+
+def lots(key, **options):
+    return index.get("experiment", key)(RunOptions(**options)).lots
+
+
+# Trainable parameters of the published networks, less those that nothing uses: a positional
+# projection (65,536) in NDR, a layer norm (512) in the gated one, a scalar in relative attention.
+PARAMETERS = {
+    ("ctl", "ndr:forward"): 731_405 - 65_536,
+    ("ctl", "absolute_relative_gate:forward"): 994_059 - 512 - 1,
+    ("ctl", "relative:forward"): 152_330 - 1,
+    ("ctlpp_ar", "ndr:A"): 673_299,
+    ("ctlpp_ar", "relative:A"): 155_018 - 1,
+}
+
+
+@pytest.mark.parametrize(("table", "row"), PARAMETERS, ids=":".join)
+def test_published_networks_have_their_sizes(table, row):
+    (lot,) = lots(f"csordas2023.{table}", scale="paper", seeds=1, only=(row,))
+    count = sum(parameter.numel() for parameter in lot.build().parameters())
+    assert count == PARAMETERS[table, row]
+
+
+def test_bilstm_has_the_parameters_of_table_e1():
+    (lot,) = lots("csordas2023.ctlpp_ar", scale="paper", seeds=1, only=("bilstm:A",))
+    count = sum(parameter.numel() for parameter in lot.build().parameters())
+    assert round(count / 1000) == 408
+
+
+@every_experiment
+def test_lots_have_names_and_configurations_of_their_own(key):
+    trained = lots(key, scale="paper")
+    assert len({lot.name for lot in trained}) == len(trained)
+    first = trained[0]
+    assert first.config["options"] == dict(first.model_options)
+    assert first.config["plan"]["learning_rate"] == repr(first.plan.learning_rate)
+
+
+@every_experiment
+def test_settings_do_not_depend_on_the_rows(key):
+    make, (row, *_) = index.get("experiment", key), index.entry("experiment", key).details["rows"]
+    some, every = make(RunOptions(scale="smoke", only=(row,))), make(RunOptions(scale="smoke"))
+    assert some.settings == every.settings
+
+
+@every_experiment
+def test_rows_of_a_laptop_table_differ_in_the_network_alone(key):
+    columns = {}
+    for training in lots(key, scale="laptop"):
+        column = tuple(v for k, v in training.labels.items() if k not in ("model", "layers"))
+        # Halting costs something and takes twice the steps (table D.2).
+        if not training.plan.halting_weight:
+            columns.setdefault(column, set()).add((repr(training.plan), repr(training.task)))
+    assert all(len(settings) == 1 for settings in columns.values())
+
+
+def test_laptop_seeds():
+    trained = lots("csordas2023.ctl", scale="laptop")
+    for lot in trained:
+        mine = [other.seed for other in trained if other.labels == lot.labels]
+        number = laptop.NDR_SEEDS if lot.model == "ndr" else laptop.RIVAL_SEEDS
+        assert mine == list(range(number))
+
+
+def test_published_lengths():
+    lengths = {}
+    for key in ("csordas2023.ctl", "csordas2023.ctl_act"):
+        for lot in lots(key, scale="paper", seeds=1):
+            task = lot.task
+            lengths[lot.labels["model"]] = (task.ood_validation_lengths, task.test_lengths)
+    ungated = {row for row, ranges in lengths.items() if ranges == ((6, 7), (8, 10))}
+    plain = {"transformer", "relative", "geometric"}
+    readouts = {f"{row}_{r}" for row in plain - {"geometric"} for r in ("first", "attention")}
+    assert ungated == plain | readouts
+    assert all(lengths[row] == ((6, 8), (9, 10)) for row in lengths.keys() - ungated)
+
+
+def test_steps_of_the_published_trainings():
+    steps = {
+        (lot.labels["model"], lot.labels["steps"]): lot.plan.steps
+        for key in ("csordas2023.ctl_act", "csordas2023.simple_arithmetic")
+        for lot in lots(key, scale="paper", seeds=1)
+    }
+    assert steps["relative_graves", "early"] == 30_000
+    assert steps["relative_graves", "end"] == 60_000
+    assert steps["relative", "end"] == 200_000
+    assert steps["ndr", "end"] == 100_000
+    assert steps["lstm", "early"] == 50_000
+
+
+def test_a_setting_that_lasts_ends_its_learning_rate():
+    setting = Setting(options={}, plan=SequencePlan(steps=8, learning_rate=WarmUp(1.0, 2, steps=8)))
+    longer = setting.lasting(16).plan
+    assert (longer.steps, longer.learning_rate) == (16, WarmUp(1.0, 2, steps=16))
+    constant = setting.trained(learning_rate=Constant(0.1)).lasting(4).plan
+    assert (constant.steps, constant.learning_rate) == (4, Constant(0.1))
+
+
+@every_experiment
+def test_refuses_ranges_and_shared_streams(key):
+    with pytest.raises(UserError, match="has one range"):
+        lots(key, ranges=("[1,2)",))
+    with pytest.raises(UserError, match="its own batches"):
+        lots(key, streams="shared")
