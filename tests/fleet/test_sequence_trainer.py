@@ -175,6 +175,9 @@ def test_halting_costs():
     with free._training():
         costs = [float(fleet._loss(batch).detach()) for fleet in (free, costly)]
     assert costs[1] > costs[0]
+    (result,) = costly.train()
+    steps = result.outcome["halting_steps"]
+    assert set(steps["test"]) == {"9", "10"} and 1 <= steps["test"]["9"] <= 3
 
 
 def test_lower_precision_trains():

@@ -74,7 +74,7 @@ def written_on_time(written: Bools, operands: Bools) -> Bools:
         >>> written_on_time(written, operands).astype(int).tolist()
         [[[0, 1, 0]], [[0, 0, 1]]]
     """
-    ready: Bools = ~operands.any(-1)
+    ready: Bools = ~np.any(operands, axis=-1)
     on_time = np.zeros_like(written)
     for step, columns in enumerate(written):
         missing = (operands & ~ready[:, None, :]).any(-1)
@@ -147,7 +147,7 @@ def judge_openness(openness: Floats, operands: Bools, threshold: float = THRESHO
     """
     written = openness > threshold
     before = np.concatenate((np.zeros_like(written[:1]), written[:-1]))
-    computed: Bools = operands.any(-1)
+    computed: Bools = np.any(operands, axis=-1)
     waiting = (operands & computed[:, None, :]).any(-1)
     openings = written & ~before & waiting
     steps = np.arange(1, len(written) + 1)[:, None, None] * written

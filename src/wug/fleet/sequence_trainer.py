@@ -156,6 +156,19 @@ class SequenceFleet:
                 count[1] += int(here.sum())
         return {level: (wrong, all_) for level, (wrong, all_) in sorted(counts.items())}
 
+    @torch.no_grad()
+    def halting_steps(self, examples: SequenceSet) -> dict[str, float]:
+        """Return for each level in how many steps a column ran on average."""
+        self.model.eval()
+        network: Any = self.model
+        means = {}
+        for level in examples.levels.unique().tolist():
+            batch = examples[examples.levels == level]
+            tokens = batch.tokens[:, : int(batch.lengths.max())].to(self.device, torch.int64)
+            steps = network.trace(tokens, batch.lengths.to(self.device))["halting_steps"]
+            means[str(level)] = float(steps[steps > 0].double().mean())
+        return means
+
     def evaluate(self, train_loss: float) -> None:
         """Add a row to the curves and keep the weights if none were better out of distribution."""
         progress = self.progress
@@ -247,6 +260,8 @@ class SequenceFleet:
                 for name, errors in selected.items()
             },
         }
+        if self.lot.plan.halting_weight:
+            outcome["halting_steps"] = {name: self.halting_steps(s) for name, s in sets.items()}
         if self.keep is not None:
             about = {**self._about(), "test_error": outcome["test_error"]}
             write_atomic(self.keep, save(self.best, {"about": json.dumps(about)}))
