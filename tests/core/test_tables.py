@@ -2,7 +2,7 @@
 
 import gzip
 import math
-from importlib.util import find_spec
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -128,8 +128,10 @@ def test_other_cells_are_text(cell: str) -> None:
         to_numbers(["", cell], first_row=7)
 
 
-@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
-def test_parquet_without_pyarrow_is_a_sentence(tmp_path: Path) -> None:
+def test_parquet_without_pyarrow_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UserError, match=r"needs pyarrow: pip install 'wug\[parquet\]'"):
         read_table(tmp_path / "data.parquet")
 
