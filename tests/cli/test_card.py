@@ -1,0 +1,78 @@
+"""wug card on a model in a file of a user's."""
+
+from pathlib import Path
+
+import pytest
+
+from wug.cli.main import main
+from wug.records import read_run
+
+MODEL = """
+import torch
+from torch import nn
+
+class Mean(nn.Module):
+    def __init__(self, num_tokens, num_classes):
+        super().__init__()
+        self.embedding = nn.Embedding(num_tokens, 16)
+        self.out = nn.Linear(16, {classes})
+
+    def forward(self, tokens, lengths):
+        inside = torch.arange(tokens.shape[1]) < lengths[:, None]
+        return self.out((self.embedding(tokens) * inside[..., None]).sum(1) / lengths[:, None])
+"""
+
+
+def write_model(folder: Path, stem: str, classes: str = "num_classes") -> str:
+    path = folder / f"{stem}.py"
+    path.write_text(MODEL.format(classes=classes), encoding="utf-8")
+    return f"{path}:Mean"
+
+
+def test_a_card_is_complete_and_in_time(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WUG_CACHE", str(tmp_path / "cache"))
+    model = write_model(tmp_path, "mean_model")
+    tasks = ["--tasks", "ctl", "simple_arithmetic"]
+    assert main(["card", model, "--minutes", "0.05", "--evaluate-every", "5", *tasks]) == 0
+    folder = Path("runs/card/0.05min")
+    records = list(read_run(folder).records())
+    assert {record.key["task"] for record in records} == {"ctl", "simple_arithmetic"}
+    for record in records:
+        assert 0 <= record.outcome["test_error"] <= 1 and record.outcome["steps"] >= 1
+        assert record.outcome["training_seconds"] < 60 * 0.05  # half of it each, and a step
+    assert "mean" in capsys.readouterr().out
+    # Another model joins the same table.
+    again = [model, "--minutes", "0.05", "--evaluate-every", "5", "--name", "other", *tasks]
+    assert main(["card", *again]) == 0
+    assert main(["show", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "mean" in shown and "other" in shown
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ("nothing.py:Model", "there is no file nothing.py"),
+        ("nothing_here:Model", "No module named 'nothing_here'"),
+        ("wug.models.ndr:Nothing", "has no attribute 'Nothing'"),
+        ("nothing", "unknown model 'nothing'"),
+    ],
+)
+def test_a_model_that_is_not_there(model, sentence, capsys):
+    assert main(["card", model]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_model_of_the_wrong_shape(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["card", write_model(tmp_path, "wrong_model", classes="3")]) == 2
+    assert "must return logits of shape (batch, num_classes) = (2, 8); got (2, 3)" in (
+        capsys.readouterr().err
+    )
+    assert not Path("runs").exists()
+
+
+def test_an_unknown_task(capsys):
+    assert main(["card", "ndr", "--tasks", "chess"]) == 2
+    assert "unknown task 'chess'" in capsys.readouterr().err
