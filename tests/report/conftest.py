@@ -6,9 +6,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from wug.records import Record, RunStore
+from wug.records import Record, RunStore, write_trace
 
 COLUMNS = ("[1,2)", "[10,20)")
 HARM = '<img src=x onerror="window.harmed=1"></script><script>window.harmed=1</script>'
@@ -75,6 +76,107 @@ def fill(folder: Path, experiment: str, solved: int, what: dict[str, Any] | None
     if what is not None:
         store.write_catalog(what)
     return folder
+
+
+CHAIN = "begin b a d 101 end"
+LIST = "begin [MAX 2 4 [MIN 3 [SM 8 5 ] 9 ] [MED 1 6 7 ] ] end"
+
+
+def needed(columns: list[str]) -> list[list[int]]:
+    """Return what each column needs: in a list its operator's arguments, else the next column."""
+    needs: list[list[int]] = [[] for _ in columns]
+    if not any(label.startswith("[") for label in columns):
+        last = len(columns) - 2
+        return [[i + 1] if 0 < i < last else [] for i in range(len(columns))]
+    opened: list[int] = []
+    for i, label in enumerate(columns[1:-1], 1):
+        if label == "]":
+            opened.pop()
+            continue
+        if opened:
+            needs[opened[-1]].append(i)
+        if label.startswith("["):
+            opened.append(i)
+    return needs
+
+
+def routing(
+    problem: str, answer: str, *, hasty: bool = False, num_heads: int = 1, num_steps: int = 9
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the trace of a router that waits for its operands, or of one that does not."""
+    columns = problem.split()
+    operands = needed(columns)
+    count = len(columns)
+
+    def depth(column: int) -> int:
+        return 1 + max(map(depth, operands[column])) if operands[column] else 0
+
+    rng = np.random.default_rng(0)
+    openness = rng.uniform(0.01, 0.08, (num_steps, count))
+    attention = np.full((num_steps, num_heads, count, count), 0.2 / count)
+    attention += 0.5 * np.eye(count)
+    for column in (c for c in range(count) if operands[c]):
+        step = 0 if hasty else depth(column) - 1
+        openness[step, column] = rng.uniform(0.88, 0.99)
+        openness[step + 1, column] = rng.uniform(0.1, 0.3)
+        for place, source in enumerate(operands[column]):
+            attention[step:, place % num_heads, column, :] *= 0.3
+            attention[step:, place % num_heads, column, source] = 0.93 / len(operands[column])
+    attention[:, :, -1, :] = 0.02
+    attention[:, :, -1, 1] = 0.9
+    about = {
+        "kind": "routing", "lot": "ndr-0", "labels": {"model": "ndr"}, "seed": 0,
+        "problem": " ".join(columns[1:-1]), "columns": columns, "operands": operands,
+        "answer": answer, "prediction": "000" if hasty else answer, "threshold": 0.5,
+        "score": 0.0 if hasty else 1.0,
+    }  # fmt: skip
+    arrays = {"attention": attention, "openness": openness}
+    return {name: values.astype(np.float16) for name, values in arrays.items()}, about
+
+
+def symbols(num_functions: int = 32) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return symbols of which the first half is spelt in one way and the second in two."""
+    rng = np.random.default_rng(0)
+    group = np.arange(num_functions) * 2 // num_functions
+    clusters = np.array([group if s >= 4 else group[::-1] * 0 for s in range(8)])
+    clusters[:4, -1] = 1
+    alike = clusters[:, :, None] == clusters[:, None, :]
+    similarities = np.where(alike, 0.9, 0.15) + rng.normal(0, 0.05, alike.shape)
+    compatibility = np.where(np.arange(8)[:, None, None] >= 4, np.eye(2), 1.0)
+    arrays = {
+        "similarities": similarities.clip(-1, 1).astype(np.float16),
+        "clusters": clusters.astype(np.uint8), "groups": group.astype(np.uint8),
+        "agreement": (np.arange(8) >= 4).astype(np.float32),
+        "compatibility": compatibility.astype(np.float32),
+    }  # fmt: skip
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEF"[:num_functions]
+    about = {"kind": "symbols", "lot": "ndr-0", "labels": {"model": "ndr"}, "seed": 0,
+             "symbols": list("01234567"), "functions": list(letters),
+             "group_names": ["a", "b"]}  # fmt: skip
+    return arrays, about
+
+
+def fill_traces(folder: Path) -> Path:
+    """Write a run with traces of two networks: one that waits, and one that does not."""
+    fill(folder, "demo", 7, catalog())
+    made = {
+        "ndr-0.routing-1": routing(CHAIN, "110"),
+        "ndr-0.routing-2": routing(LIST, "6", num_heads=3),
+        "ndr-0.symbols": symbols(),
+        "hasty-0.routing-1": routing(CHAIN, "110", hasty=True),
+    }
+    made["hasty-0.routing-1"][1].update(lot="hasty-0", labels={"model": "hasty"})
+    for name, (arrays, about) in made.items():
+        write_trace(folder, name, arrays, about)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def traces_by_hand() -> SimpleNamespace:
+    """What tests make traces from."""
+    return SimpleNamespace(
+        routing=routing, symbols=symbols, fill=fill_traces, chain=CHAIN, list=LIST
+    )
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from wug.cli.pack import pack
 from wug.cli.predict import predict
 from wug.cli.report import report
 from wug.cli.run import run
+from wug.cli.serve import serve
 from wug.cli.show import show
 from wug.core.errors import UserError, WorkError
 from wug.records import RunFolderError, StorageError
@@ -47,6 +48,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "show": show,
     "card": card,
     "report": report,
+    "serve": serve,
     "list": list_,
     "cite": cite,
     "pack": pack,

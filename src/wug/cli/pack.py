@@ -24,6 +24,7 @@ def pack(
         destination: The folder to write.
         without_curves: Leave the learning curves out, which are most of the size.
     """
-    pack_run(read_run(find_run(run)), destination, curves=not without_curves)
-    size = sum(path.stat().st_size for path in destination.iterdir() if path.is_file())
+    for problem in pack_run(read_run(find_run(run)), destination, curves=not without_curves):
+        print(problem)
+    size = sum(path.stat().st_size for path in destination.rglob("*") if path.is_file())
     print(f"wrote {destination} ({size / 1e6:.2f} MB)")

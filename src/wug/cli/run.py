@@ -57,6 +57,7 @@ def run(
     with console.status("loading torch"):
         import torch
 
+        from wug.analysis.traces import write_traces
         from wug.fleet.crew import run_side_by_side
         from wug.fleet.experiment import RunOptions
         from wug.fleet.verdicts import make_catalog
@@ -83,6 +84,8 @@ def run(
         left = run_side_by_side(entry.target, options, plan, store, work, workers, console)
         if left:
             console.print(f"{left} trainings are in the hands of another process; run again later.")
+    for reason in write_traces(folder)[1]:
+        console.print(f"[yellow]not traced:[/] {reason}")
     command = f"wug run {experiment} --scale {scale}" + "".join(
         f" --{name} {shlex.join(map(str, values))}"
         for name, values in (

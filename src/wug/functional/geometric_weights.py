@@ -8,15 +8,19 @@ mirrored at the target.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# A source whose match is this certain leaves e^-40 to those behind it; without this bound sums of
-# larger numbers would lose the small ones.
-LEAST_LEFT = -40.0
+# A source that is certain to match leaves e^-40 to those behind it: without a bound, sums of larger
+# numbers would lose the small ones.
+MOST_TAKEN = 40.0
+# Weights below this are none: processors are slow with numbers that are almost zero.
+LEAST = -60.0
+LONG = 64
 
 
 def mirrored(sums: Tensor, offset: int) -> Tensor:
@@ -40,13 +44,37 @@ def mirrored(sums: Tensor, offset: int) -> Tensor:
     # (seq + 2) i + seq - 1 - (2 (i + offset) - j) = seq i + j + seq - 1 - 2 offset: cut into rows
     # of the old length from there on, the sources line up. What stands outside is from other rows.
     flat = F.pad(sums.flip(-1), (0, 2)).flatten(-2)
-    missing = num_sources - 1 - 2 * (num_targets + offset)
-    flat = F.pad(flat, (2 * offset, max(missing, 0)))
+    missing = max(num_sources - 1 - 2 * (num_targets + offset), 0)
+    if offset or missing:
+        flat = F.pad(flat, (2 * offset, missing))
     start = num_sources - 1
     lined_up = flat[..., start : start + num_targets * num_sources].view(sums.shape)
-    place = 2 * (_targets(sums, offset)) - torch.arange(num_sources, device=sums.device)
-    beyond = torch.where(place < 0, 0.0, sums[..., -1:])
-    return torch.where((place >= 0) & (place < num_sources), lined_up, beyond)
+    place = 2 * _targets(sums, offset) - torch.arange(num_sources, device=sums.device)
+    inside = lined_up * ((place >= 0) & (place < num_sources)).to(sums.dtype)
+    return torch.addcmul(inside, (place >= num_sources).to(sums.dtype), sums[..., -1:])
+
+
+@torch.library.custom_op("wug::mirrored", mutates_args=())
+def _mirrored_apart(sums: Tensor, offset: int) -> Tensor:
+    return mirrored(sums, offset)
+
+
+@_mirrored_apart.register_fake
+def _(sums: Tensor, offset: int) -> Tensor:
+    return torch.empty_like(sums)
+
+
+@_mirrored_apart.register_vmap
+def _(info: Any, in_dims: tuple[int, None], sums: Tensor, offset: int) -> tuple[Tensor, int]:
+    return _mirrored_apart(sums.movedim(in_dims[0], 0).contiguous(), offset), 0
+
+
+def _mirror(sums: Tensor, offset: int) -> Tensor:
+    """Mirror long rows apart: a compiler would compute every place of every number anew."""
+    if torch.compiler.is_compiling() and sums.shape[-1] > LONG:
+        apart: Tensor = _mirrored_apart(sums, offset)
+        return apart
+    return mirrored(sums, offset)
 
 
 def _targets(logits: Tensor, offset: int) -> Tensor:
@@ -64,11 +92,14 @@ class _GeometricWeights(torch.autograd.Function):
     @staticmethod
     def forward(logits: Tensor, offset: int) -> Tensor:
         """Return p_j times all (1 - p_k) of closer sources k, in logarithms until the end."""
-        left = F.logsigmoid(-logits).clamp(min=LEAST_LEFT)
-        sums = left.cumsum(-1)
-        mirror = mirrored(sums, offset)
-        closer = torch.where(_is_right(logits, offset), sums - mirror - left, mirror - sums)
-        return (F.logsigmoid(logits) + closer).exp()
+        taken = F.softplus(logits, threshold=MOST_TAKEN).clamp(max=MOST_TAKEN)  # - log(1 - p)
+        right = _is_right(logits, offset).to(logits.dtype)
+        sums = taken.cumsum(-1)
+        weights = _mirror(sums, offset).sub_(sums).mul_(2 * right - 1)
+        weights = torch.addcmul(weights, taken, right)
+        # log p = logit + log(1 - p), and never above 0.
+        weights += (logits - taken).clamp(max=0)
+        return F.threshold(weights.clamp(min=LEAST).exp(), 2 * math.exp(LEAST), 0.0)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, int], output: Tensor) -> None:
@@ -80,12 +111,13 @@ class _GeometricWeights(torch.autograd.Function):
         """Each logit raises its own weight, and lowers those of all sources further away."""
         logits, weights = ctx.saved_tensors
         own = gradients[0] * weights
-        sums = own.cumsum(-1)
-        mirror = mirrored(sums, ctx.offset)
-        right = _is_right(logits, ctx.offset)
-        no_further = torch.where(right, sums - mirror, mirror - sums + own)
-        further = sums[..., -1:] - no_further
-        return own - logits.sigmoid() * (own + further), None
+        right = _is_right(logits, ctx.offset).to(logits.dtype)
+        further = own.cumsum(-1)
+        total = further[..., -1:].clone()
+        further -= _mirror(further, ctx.offset)
+        further *= 1 - 2 * right
+        further = torch.addcmul(further, own, right - 1).add_(total)
+        return own.sub_(further.add_(own).mul_(logits.sigmoid())), None
 
 
 def geometric_weights(logits: Tensor, valid: Tensor | None = None, offset: int = 0) -> Tensor:
@@ -114,6 +146,6 @@ def geometric_weights(logits: Tensor, valid: Tensor | None = None, offset: int =
         possible = possible & valid[:, None, None, :]
     # Prefix sums of half precision would be off by more than the shares that they stand for.
     exact = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    exact = exact.masked_fill(~possible, -torch.inf)
+    exact = exact + torch.where(possible, 0.0, -torch.inf).to(exact.dtype)
     weights: Tensor = _GeometricWeights.apply(exact, offset)  # type: ignore[no-untyped-call]
     return weights.to(logits.dtype)

@@ -9,6 +9,7 @@ from wug.records.reader import Run, read_run
 from wug.records.schema import Kind, Record, identity
 from wug.records.segments import Problem
 from wug.records.store import RunStore, clear_run
+from wug.records.traces import Trace, read_traces, write_trace
 
 __all__ = [
     "ConfigMismatchError",
@@ -20,12 +21,15 @@ __all__ = [
     "RunFolderError",
     "RunStore",
     "StorageError",
+    "Trace",
     "clear_run",
     "config_hash",
     "group_by",
     "identity",
     "pack_run",
     "read_run",
+    "read_traces",
     "where",
     "write_atomic",
+    "write_trace",
 ]

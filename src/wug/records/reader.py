@@ -13,6 +13,7 @@ from wug.records.hashing import Json
 from wug.records.manifest import Manifest
 from wug.records.schema import Record
 from wug.records.segments import Problem, Segment, decode_segment
+from wug.records.traces import Trace, read_traces
 
 CATALOG_NAME = "catalog.json"
 PACKED_NAME = "records.jsonl.xz"
@@ -85,6 +86,10 @@ class Run:
         paths = sorted(self.folder.glob("progress/*.jsonl"))
         latest = {path.stem: _last_object(path) for path in paths}
         return {lot: fields for lot, fields in latest.items() if fields is not None}
+
+    def traces(self) -> tuple[list[Trace], list[Problem]]:
+        """Gives what happened inside the run's networks, and the files that can't be read."""
+        return read_traces(self.folder)
 
     def _segment_paths(self) -> list[Path]:
         """Gives the files that hold records, oldest first: their names start with a number."""

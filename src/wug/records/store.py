@@ -32,6 +32,7 @@ from wug.records.manifest import MANIFEST_NAME, Manifest, holds_run
 from wug.records.reader import CATALOG_NAME, PACKED_NAME, Run
 from wug.records.schema import Record
 from wug.records.segments import Problem, encode_segment
+from wug.records.traces import FOLDER as TRACES
 
 PATIENCE_SECONDS = 60.0
 
@@ -204,7 +205,8 @@ def clear_run(folder: Path | str) -> None:
                     "stop it first."
                 )
         # The manifest goes last: without it, records left by a kill would pass for a new run's.
-        for name in ("records", "checkpoints", "progress", "aside", CATALOG_NAME, MANIFEST_NAME):
+        folders = ("records", "checkpoints", "progress", "aside", "models", TRACES)
+        for name in (*folders, CATALOG_NAME, MANIFEST_NAME):
             _remove(folder / name)
 
 

@@ -78,6 +78,13 @@ def text(value: object) -> str:
     return value
 
 
+def texts(name: str, value: object) -> list[str]:
+    """Check a list of texts."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise UnfitError(f"{name} must be a list of texts")
+    return value
+
+
 def list_of(value: object) -> list[Any]:
     """Check a list."""
     if not isinstance(value, list):

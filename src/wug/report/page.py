@@ -20,6 +20,7 @@ NEEDS = {
     '<figure class="chart"': ("vendor/vega.min.js", "vendor/vega-lite.min.js",
                               "vendor/vega-embed.min.js"),
     '<span class="tex"': ("vendor/katex.min.js", "vendor/katex.min.css"),
+    '<figure class="routing"': ("player.js", "player.css"),
 }  # fmt: skip
 COMMON = ("site.css", "site.js")
 FONT = re.compile(r"url\((fonts/[\w-]+\.woff2)\)")

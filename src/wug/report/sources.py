@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from wug.records import Record, Run, RunFolderError, read_run
+from wug.records import Record, Run, RunFolderError, Trace, read_run
 from wug.report.catalog import clean_catalog
 from wug.report.markup import slug
 from wug.report.table import ResultTable, plain_layout, table_of
@@ -49,6 +49,7 @@ class RunSource:
         records: Those that fit into a table.
         odd: Those that don't.
         others: Those of other kinds, for pages of their own.
+        traces: What happened inside its networks.
         catalog: Without what was not of its form.
         problems: What can't be used, in words.
         copies: Names of folders that hold the same records.
@@ -60,6 +61,7 @@ class RunSource:
     records: tuple[Record, ...]
     odd: tuple[Odd, ...] = ()
     others: tuple[Record, ...] = ()
+    traces: tuple[Trace, ...] = ()
     catalog: Mapping[str, Any]
     problems: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
@@ -71,8 +73,16 @@ class RunSource:
 
     @property
     def page(self) -> str:
-        """The file of its page; no slug has the sign between the two."""
-        return f"run-{slug(self.experiment)}~{slug(self.label)}.html"
+        """The file of its page."""
+        return self.page_of("run")
+
+    def page_of(self, kind: str) -> str:
+        """Return the file of a page of another kind; no slug has the sign between the two."""
+        return f"{kind}-{slug(self.experiment)}~{slug(self.label)}.html"
+
+    def traces_of(self, kind: str) -> list[Trace]:
+        """Return the traces of a kind, by name."""
+        return [trace for trace in self.traces if trace.kind == kind]
 
     @cached_property
     def table(self) -> ResultTable:
@@ -155,8 +165,12 @@ class Sources:
     @cached_property
     def kinds(self) -> frozenset[str]:
         """The kinds of record that there are."""
-        found = {r.kind for run in self.runs for r in (*run.records, *run.others)}
-        return frozenset(found | ({"formula"} if self.fits else set()))
+        found: set[str] = {r.kind for run in self.runs for r in (*run.records, *run.others)}
+        if self.fits:
+            found.add("formula")
+        if any(run.traces for run in self.runs):
+            found.add("trace")
+        return frozenset(found)
 
     @cached_property
     def experiments(self) -> dict[str, list[RunSource]]:
@@ -169,6 +183,14 @@ class Sources:
             return run.verdicts["held"] + run.verdicts["broken"], len(run.records)
 
         return {key: sorted(runs, key=weight, reverse=True) for key, runs in groups.items()}
+
+
+def network_name(trace: Trace) -> str:
+    """Return what a trace's network is called: its labels and its seed."""
+    labels, seed = trace.about.get("labels"), trace.about.get("seed")
+    if not isinstance(labels, Mapping) or not labels:
+        return str(trace.about.get("lot") or trace.name)
+    return " · ".join((*map(str, labels.values()), f"seed {seed}"))
 
 
 def unit_page(key: str) -> str:
@@ -233,7 +255,8 @@ def read_source(folder: Path, name: str) -> RunSource:
             odd.append(Odd(record, reason))
         else:
             records.append(record)
-    problems = [str(problem) for problem in run.problems]
+    traces, torn = run.traces()
+    problems = [str(problem) for problem in (*run.problems, *torn)]
     try:
         raw = run.catalog()
     except RunFolderError as error:
@@ -242,7 +265,8 @@ def read_source(folder: Path, name: str) -> RunSource:
     catalog, complaints = clean_catalog(raw)
     return RunSource(
         name=name, label=folder.resolve().name, run=run, records=tuple(records), odd=tuple(odd),
-        others=tuple(others), catalog=catalog, problems=(*problems, *complaints),
+        others=tuple(others), traces=tuple(traces), catalog=catalog,
+        problems=(*problems, *complaints),
     )  # fmt: skip
 
 

@@ -48,6 +48,7 @@ def head(run: RunSource, siblings: list[RunSource]) -> Markup:
     ]
     agree, compared = run.table.agreement()
     seeds = len({record.seed for record in run.records})
+    inside = [kind for kind in ("routing", "symbols") if run.traces_of(kind)]
     about = [
         ("experiment", run.experiment),
         ("trainings", f"{run.num_records:,} on {seeds} seeds"),
@@ -56,6 +57,7 @@ def head(run: RunSource, siblings: list[RunSource]) -> Markup:
         ("success rates that agree", f"{agree} of {compared}" if compared else ""),
         ("claims", verdict_bar(run.verdicts) if run.verdicts else ""),
         ("records", " = ".join((run.name, *run.copies))),
+        ("inside the networks", [tag("a", kind, " ", href=run.page_of(kind)) for kind in inside]),
     ]
     return markup(
         [

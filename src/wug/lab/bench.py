@@ -1,0 +1,121 @@
+"""The lab: the trained networks of some folders, and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import torch
+from torch import nn
+
+from wug.core import index
+from wug.core.errors import UserError
+from wug.core.sequences import SequenceTask
+from wug.lab.answers import answer_numbers, answer_sequence
+from wug.lab.checkpoints import find_checkpoints, load, read_about, task_of
+
+MOST_LETTERS = 4_000
+NUM_LOADED = 4
+MOST_NUMBERS = 100
+# What a person may begin with: the first of these that a task takes.
+EXAMPLES = ("101 d a b", "b a d 101", "5 d a b", "b a d 5", "[MAX 2 4 [MIN 3 9]]", "((4*7)+2)")
+
+
+class Lab:
+    """Trained networks that a person can ask.
+
+    Args:
+        roots: Folders that they are looked for in and below.
+        device: Where they run.
+
+    Example:
+        >>> Lab([]).checkpoints()
+        {'checkpoints': [], 'problems': []}
+    """
+
+    def __init__(self, roots: Iterable[Path], device: torch.device | str = "cpu") -> None:
+        self.roots, self.device = tuple(roots), device
+        self._lock = Lock()
+        self._load = lru_cache(NUM_LOADED)(self._load_version)
+        self._describe = lru_cache(1_000)(self._describe_version)
+
+    def _load_version(self, path: Path, version: int) -> tuple[nn.Module, SequenceTask | None]:
+        return load(path, self.device)
+
+    def _describe_version(self, path: Path, version: int) -> dict[str, Any]:
+        about = read_about(path)
+        task = task_of(about)
+        entry = index.entry("model", about["model"])
+        labels = about.get("labels")
+        return {
+            "model": entry.name,
+            "task": None if task is None else index.entry("task", about["task"]).name,
+            "labels": labels if isinstance(labels, dict) else {},
+            "seed": about.get("seed"),
+            "test_error": about.get("test_error"),
+            "tokens": [] if task is None else list(task.tokens),
+            "example": example_of(task, about["model_options"]),
+        }
+
+    def checkpoints(self) -> dict[str, Any]:
+        """Return the networks with what is known of them, and the files that can't be used."""
+        found, problems = [], []
+        for checkpoint in find_checkpoints(self.roots):
+            try:
+                known = self._describe(checkpoint.path, version_of(checkpoint.path))
+            except (UserError, OSError) as error:
+                problems.append(f"{checkpoint.name}: {error}")
+                continue
+            found.append({"id": checkpoint.id, "name": checkpoint.name, **known})
+        return {"checkpoints": found, "problems": problems}
+
+    def answer(self, checkpoint: str, text: str) -> dict[str, Any]:
+        """Run a network on what a person typed; see `wug.lab.answers`.
+
+        Args:
+            checkpoint: An id of the listing.
+            text: The input.
+
+        Raises:
+            UserError: There is no such network, or it can't read the input.
+        """
+        if len(text) > MOST_LETTERS:
+            raise UserError(f"lab: an input may have {MOST_LETTERS} letters; got {len(text)}.")
+        paths = {one.id: one.path for one in find_checkpoints(self.roots)}
+        if checkpoint not in paths:
+            raise UserError("lab: there is no such network any more; load the page again.")
+        with self._lock:  # one at a time: a network uses all cores
+            network, task = self._load(paths[checkpoint], version_of(paths[checkpoint]))
+            if task is None:
+                return answer_numbers(network, text)
+            return answer_sequence(network, task, text)
+
+
+def version_of(path: Path) -> int:
+    """Return a number that changes when a file does."""
+    return path.stat().st_mtime_ns
+
+
+def example_of(task: SequenceTask | None, options: dict[str, Any]) -> str:
+    """Return an input to begin with, or nothing.
+
+    Example:
+        >>> from wug.tasks.productivity.ctl import CTL
+        >>> example_of(CTL(order="forward"), {}), example_of(None, {"in_features": 3})
+        ('101 d a b', '1 2 3')
+    """
+    if task is None:
+        size = options.get("in_features")
+        if not isinstance(size, int) or size > MOST_NUMBERS:
+            return ""
+        return " ".join(str(place + 1) for place in range(size))
+    for text in EXAMPLES:
+        try:
+            task.answer(task.encode(text))
+        except UserError:
+            continue
+        return text
+    return ""

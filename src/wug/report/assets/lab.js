@@ -1,0 +1,110 @@
+// The lab: asks a trained network and shows its answer. Text only ever becomes text nodes.
+"use strict";
+
+(() => {
+  const get = (id) => document.getElementById(id);
+  const make = (name, attributes = {}, ...content) => {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...content);
+    return element;
+  };
+  const percent = (share) => `${+(100 * share).toPrecision(3)} %`;
+  const number = (value) => (value === null ? "not a number" : String(value));
+
+  let networks = [];
+
+  function named({ model, task, labels, seed, name }) {
+    const told = Object.entries(labels).map(([key, value]) => `${key} ${value}`);
+    if (typeof seed === "number") told.push(`seed ${seed}`);
+    return [task ? `${model} on ${task}` : model, ...told, name].join(" · ");
+  }
+
+  function chosen() {
+    const network = networks[get("network").selectedIndex];
+    if (!network) return;
+    const { tokens, test_error: error } = network;
+    get("about").textContent = [
+      tokens.length ? `Tokens: ${tokens.join(" ")}` : "It reads numbers.",
+      typeof error === "number" ? `right answers in the test: ${percent(1 - error)}` : "",
+    ].filter(Boolean).join(" · ");
+    get("input").value = network.example;
+    get("answer").replaceChildren();
+    get("said").textContent = "";
+  }
+
+  function shares(probabilities) {
+    const rows = probabilities.slice(0, 10).map(([name, share]) => make("tr", {},
+      make("th", { scope: "row" }, name),
+      make("td", {}, make("meter", { min: 0, max: 1, value: share }), ` ${percent(share)}`)));
+    return make("table", { class: "shares" },
+      make("caption", {}, "Probabilities"), make("tbody", {}, ...rows));
+  }
+
+  function sequence(answer) {
+    const right = answer.prediction === answer.answer;
+    const verdict = make("span", { class: `pill ${right ? "held" : "broken"}` },
+      right ? "✓ right" : `✕ wrong, it is ${answer.answer}`);
+    const title = make("h2", { class: "result" }, answer.problem, " → ", answer.prediction, " ",
+      verdict);
+    return [title, make("div", { id: "routing" }), shares(answer.probabilities)];
+  }
+
+  function numbers(answer) {
+    const rows = [["inputs", answer.inputs], ...answer.layers, ["outputs", answer.outputs]];
+    const table = make("table", { class: "shares" }, make("caption", {}, "Inside"),
+      make("tbody", {}, ...rows.map(([name, values]) => make("tr", {},
+        make("th", { scope: "row" }, name), make("td", {}, values.map(number).join(", "))))));
+    return [make("h2", { class: "result" }, "→ ", answer.outputs.map(number).join(", ")),
+      ...answer.formula.map((text) => make("pre", {}, text)), table];
+  }
+
+  async function told(response) {
+    if (response.headers.get("content-type")?.startsWith("application/json")) {
+      return response.json();
+    }
+    return { error: await response.text() };
+  }
+
+  async function ask(event) {
+    event.preventDefault();
+    const button = get("lab").querySelector("button");
+    button.disabled = true;
+    get("said").textContent = "Thinking.";
+    try {
+      const answer = await told(await fetch("lab/answer", {
+        method: "POST", headers: { "content-type": "application/json" },
+        body: JSON.stringify({ checkpoint: get("network").value, input: get("input").value }),
+      }));
+      get("said").textContent = answer.error ?? "";
+      get("answer").replaceChildren(...(answer.error ? []
+        : answer.kind === "numbers" ? numbers(answer) : sequence(answer)));
+      if (answer.routing) window.wugRouting(get("routing"), answer.routing);
+    } catch (error) {
+      get("said").textContent = `The server does not answer: ${error.message}`;
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  async function start() {
+    const found = await told(await fetch("lab/checkpoints"));
+    if (found.error) throw new Error(found.error);
+    networks = found.checkpoints;
+    get("network").replaceChildren(...networks.map((network) => make("option",
+      { value: network.id }, named(network))));
+    get("said").textContent = networks.length ? ""
+      : "There are no trained networks here yet. Runs on sequences of tokens leave theirs.";
+    get("lab").hidden = !networks.length;
+    chosen();
+    if (found.problems.length) {
+      get("answer").after(make("section", {}, make("h2", {}, "Files that can't be used"),
+        make("ul", { class: "problems" }, ...found.problems.map((text) => make("li", {}, text)))));
+    }
+    document.documentElement.dataset.lab = "";
+  }
+
+  get("network").addEventListener("change", chosen);
+  get("lab").addEventListener("submit", ask);
+  start().catch((error) => { get("said").textContent = `The lab can't start: ${error.message}`; });
+})();

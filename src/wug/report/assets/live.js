@@ -1,0 +1,114 @@
+// Runs at work: bars and curves that grow with the server's events. Text only becomes text nodes.
+"use strict";
+
+(() => {
+  const WIDTH = 340;
+  const HEIGHT = 120;
+  const SPACE = 4;
+  const get = (id) => document.getElementById(id);
+  const filled = (element, attributes, content) => {
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...content);
+    return element;
+  };
+  const make = (name, attributes = {}, ...content) => filled(document.createElement(name),
+    attributes, content);
+  const svg = (name, attributes = {}, ...content) => filled(
+    document.createElementNS("http://www.w3.org/2000/svg", name), attributes, content);
+  const short = (value) => String(+value.toPrecision(3));
+
+  function time(seconds) {
+    if (!(seconds >= 0 && seconds < 1e9)) return "";
+    if (seconds < 60) return `${Math.round(seconds)} s`;
+    return seconds < 3600 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+  }
+
+  // One picture of all values of a lot, on a log scale where they spread far.
+  function picture(curves, steps) {
+    const values = Object.values(curves).flatMap((points) => points.map((point) => point[1]));
+    const low = Math.min(...values);
+    const high = Math.max(...values);
+    const scale = low > 0 && high / low > 50 ? Math.log : (value) => value;
+    const [bottom, top] = [scale(low), scale(high)];
+    const x = (step) => (WIDTH * step) / steps;
+    const y = (value) => HEIGHT - SPACE
+      - (HEIGHT - 2 * SPACE) * (top > bottom ? (scale(value) - bottom) / (top - bottom) : 0.5);
+    const names = Object.keys(curves);
+    const lines = names.map((name, i) => svg("polyline", { class: `curve c${i % 6}`,
+      points: curves[name].map(([step, value]) => `${x(step)},${y(value)}`).join(" ") }));
+    const last = names.map((name) => `${name} ${short(curves[name].at(-1)[1])}`);
+    const keys = names.map((name, i) => make("span", { class: `key c${i % 6}` }, last[i]));
+    return make("figure", { class: "growing" },
+      svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img",
+        "aria-label": `${short(low)} to ${short(high)}: ${last.join(", ")}` }, ...lines),
+      make("figcaption", {}, ...keys, ` between ${short(low)} and ${short(high)}`));
+  }
+
+  function lot(data) {
+    const { lot: name, step, steps, rate, replicas, seconds, curves, state } = data;
+    const left = step > 0 && step < steps ? time((seconds * (steps - step)) / step) : "";
+    const facts = [
+      `${Math.floor((100 * step) / steps)} %`,
+      replicas > 1 ? `${replicas} trainings` : "",
+      rate ? `${short(rate)} steps/s` : "",
+      state === "quiet" ? "no news for long" : left && `${left} left`,
+    ].filter(Boolean).join(" · ");
+    return make("div", { class: "lot" },
+      make("div", { class: "line" }, make("span", { class: "name" }, name),
+        make("progress", { max: steps, value: Math.min(step, steps), "aria-label": name }),
+        make("span", { class: "soft" }, facts)),
+      ...(Object.keys(curves).length ? [picture(curves, steps)] : []));
+  }
+
+  // Runs keep their element, so that what a person has focused stays.
+  const sections = new Map();
+  function section(run) {
+    if (!sections.has(run.id)) {
+      const body = make("div");
+      const state = make("span", { class: "state" });
+      const link = make("a", {}, run.experiment);
+      sections.set(run.id, { body, link, state, whole: make("section", { "data-run": run.name },
+        make("h2", {}, link, " ", state), make("p", { class: "soft" }, run.name), body) });
+    }
+    const { body, link, state, whole } = sections.get(run.id);
+    if (run.has_records) link.href = `runs/${run.id}`;
+    const done = run.lots.filter((one) => one.state === "finished").length;
+    state.textContent = run.state === "quiet" ? "no news for long" : run.state;
+    whole.dataset.state = run.state;
+    const count = done ? [make("p", { class: "soft" }, `${done} of the parts so far finished`)] : [];
+    body.replaceChildren(...count, ...run.lots.filter((one) => one.state !== "finished").map(lot));
+    return whole;
+  }
+
+  function show(runs) {
+    const finished = runs.filter((run) => run.state === "finished");
+    const others = runs.filter((run) => run.state !== "finished").map(section);
+    for (const [id, { whole }] of sections) {
+      if (!others.includes(whole)) {
+        whole.remove();
+        sections.delete(id);
+      }
+    }
+    const box = get("live");
+    others.forEach((whole, i) => {
+      if (box.children[i] !== whole) box.insertBefore(whole, box.children[i] ?? null);
+    });
+    box.querySelector(".finished")?.remove();
+    if (finished.length) {
+      box.append(make("section", { class: "finished" }, make("h2", {}, "Finished"),
+        make("ul", {}, ...finished.map((run) => make("li", {},
+          make("a", { href: `runs/${run.id}` }, run.experiment), " ",
+          make("span", { class: "soft" },
+            `${run.name}, ${new Date(1000 * run.news).toLocaleString()}`))))));
+    }
+    const busy = runs.filter((run) => run.state === "running").length;
+    get("said").textContent = busy ? `${busy} at work.`
+      : "Nothing is at work. What you start with wug run appears here.";
+  }
+
+  const source = new EventSource("live/events");
+  source.addEventListener("runs", (event) => show(JSON.parse(event.data)));
+  source.addEventListener("error", () => {
+    get("said").textContent = "The server does not answer; trying again.";
+  });
+})();

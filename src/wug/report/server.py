@@ -1,0 +1,228 @@
+"""The server behind ``wug serve``: the site, the runs at work, and a lab that is handed in.
+
+No request names a file: pages and assets are looked up among those that there are, runs and
+networks by ids of a listing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import mimetypes
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wug.report.live import LAB, LIVE, LOADED, LiveSite, alive, lab_page, live_page
+from wug.report.markup import finite
+from wug.report.page import asset
+from wug.report.progress import Watch
+from wug.report.site import asset_names
+
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+COOKIE = "wug_token"
+POLL_SECONDS = 1.0
+HEARTBEAT_SECONDS = 15.0
+MOST_BYTES = 64_000
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' "
+    "'unsafe-inline'; font-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+
+class Lab(Protocol):
+    """What runs networks; it needs torch, which this floor does without."""
+
+    def checkpoints(self) -> dict[str, Any]:
+        """Return ``checkpoints``, each with an id, and ``problems``."""
+
+    def answer(self, checkpoint: str, text: str) -> dict[str, Any]:
+        """Return what a network makes of an input; raise a ValueError that a person can read."""
+
+
+class Guard:
+    """Asks for a token, if there is one, and says in every response what a page may do.
+
+    Args:
+        app: Behind it.
+        token: Comes as ``?token=`` once and as a cookie from then on; empty for none.
+    """
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self.app, self.token = app, token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it."""
+        if scope["type"] == "lifespan":
+            return await self.app(scope, receive, send)
+        if scope["type"] != "http":
+            return None
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        answer = self.refusal(Request(scope)) if self.token else None
+        await (answer or self.app)(scope, receive, send_with_headers)
+
+    def refusal(self, request: Request) -> Response | None:
+        """Return the answer to a request that goes no further."""
+        in_address = request.query_params.get("token")
+        if in_address is not None and self.knows(in_address):
+            # The token leaves the address, so that nobody copies it with a link.
+            response = RedirectResponse("/" + quote(request.url.path.lstrip("/")), 303)
+            response.set_cookie(COOKIE, in_address, httponly=True, samesite="strict")
+            return response
+        if self.knows(request.cookies.get(COOKIE, "")):
+            return None
+        return PlainTextResponse("Open the address with the token that wug serve printed.", 403)
+
+    def knows(self, token: str) -> bool:
+        """Compare in a time that tells nothing."""
+        return secrets.compare_digest(token.encode("utf-8", "replace"), self.token)
+
+
+async def events(watch: Watch) -> AsyncIterator[str]:
+    """Yield the state of all runs as server-sent events, whenever it has changed."""
+    sent, at = "", 0.0
+    while True:
+        runs = await run_in_threadpool(watch.runs, time.time())
+        text = json.dumps(finite(runs), allow_nan=False)
+        if text != sent:
+            sent, at = text, time.monotonic()
+            yield f"event: runs\ndata: {text}\n\n"
+        elif time.monotonic() - at > HEARTBEAT_SECONDS:
+            at = time.monotonic()
+            yield ": still here\n\n"
+        await asyncio.sleep(POLL_SECONDS)
+
+
+async def question(request: Request) -> tuple[str, str]:
+    """Return the network and the input that a request names."""
+    # Pages of other sites can't send this type without asking first.
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise HTTPException(415, "Send JSON.")
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            raise HTTPException(413, f"Send at most {MOST_BYTES} bytes.")
+    try:
+        data = json.loads(body)
+        checkpoint, text = data["checkpoint"], data["input"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise HTTPException(400, "Send an object with checkpoint and input.") from None
+    if not isinstance(checkpoint, str) or not isinstance(text, str):
+        raise HTTPException(400, "checkpoint and input must be text.")
+    return checkpoint, text
+
+
+def make_app(
+    roots: Sequence[Path],
+    *,
+    entries: Sequence[Mapping[str, Any]] = (),
+    lab: Lab | None = None,
+    token: str = "",
+    hosts: Sequence[str] = LOCAL_HOSTS,
+) -> Starlette:
+    """Return the server's application.
+
+    Args:
+        roots: Folders of runs and fits.
+        entries: What the registers say of units.
+        lab: Runs networks; without it there is no lab.
+        token: That every request needs; empty for none.
+        hosts: Names that the server may be called by, so that no other site's name leads here.
+    """
+    own = {LIVE: live_page()} | ({LAB: lab_page()} if lab is not None else {})
+    extra = [(page.title, path) for path, page in own.items()]
+    site, watch = LiveSite(roots, entries, extra), Watch(roots)
+    assets = {*asset_names(), *(name for path in own for name in LOADED[path])}
+
+    def start(request: Request) -> Response:
+        return RedirectResponse("/index.html")
+
+    def page(request: Request) -> Response:
+        path = request.path_params["name"]
+        if path in own:
+            html: str | None = alive(own[path], site.links)
+        else:
+            html = site.html(path)
+        if html is None:
+            raise HTTPException(404, "There is no such page.")
+        return HTMLResponse(html)
+
+    def load(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in assets:
+            raise HTTPException(404, "There is no such file.")
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        return Response(asset(name), media_type=kind)
+
+    def run(request: Request) -> Response:
+        names = {mark: name for mark, _, name in watch.folders()}
+        built = site.current(patience=None)
+        path = built.names.get(names.get(request.path_params["id"], ""))
+        if path not in built.pages:
+            raise HTTPException(404, "There is no such run, or it has no records yet.")
+        return RedirectResponse(f"/{path}")
+
+    def news(request: Request) -> Response:
+        return StreamingResponse(events(watch), media_type="text/event-stream")
+
+    routes = [
+        Route("/", start),
+        Route("/live/events", news),
+        Route("/runs/{id}", run),
+        Route("/assets/{name:path}", load),
+    ]
+    if lab is not None:
+        bench = lab
+
+        def checkpoints(request: Request) -> Response:
+            return JSONResponse(finite(bench.checkpoints()))
+
+        async def answer(request: Request) -> Response:
+            checkpoint, text = await question(request)
+            try:
+                found = await run_in_threadpool(bench.answer, checkpoint, text)
+            except ValueError as error:
+                return JSONResponse({"error": str(error)}, 400)
+            return JSONResponse(finite(found))
+
+        routes += [
+            Route("/lab/checkpoints", checkpoints),
+            Route("/lab/answer", answer, methods=["POST"]),
+        ]
+    routes.append(Route("/{name}", page))
+    middleware = [
+        Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+        Middleware(Guard, token=token),
+    ]
+    return Starlette(routes=routes, middleware=middleware)

@@ -1,0 +1,215 @@
+"""Kept networks: found, loaded, asked; and files that try to be more than weights."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from wug.core.errors import UserError
+from wug.core.sequences import SequenceTask
+from wug.fleet.sequence_plan import SequenceLot, SequencePlan
+from wug.fleet.sequence_trainer import SequenceFleet
+from wug.lab import Lab, find_checkpoints, keep, load
+from wug.models.arithmetic_stack import ArithmeticStack
+from wug.tasks.productivity.ctl import CTL
+from wug.tasks.productivity.listops import ListOps
+from wug.tasks.productivity.simple_arithmetic import SimpleArithmetic
+
+TASK = CTL(order="forward", num_train=400, num_evaluation=60)
+NDR = {"features": 16, "hidden_features": 32, "num_steps": 3}
+STACK = {"in_features": 4, "out_features": 1, "units": ["nau", "nmu"], "hidden_features": 2}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder with a trained NDR, as the trainer leaves it."""
+    root = tmp_path_factory.mktemp("lab") / "runs"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WUG_CACHE", str(root.parent / "cache"))
+        lot = SequenceLot(
+            name="ndr", labels={"model": "ndr"}, seed=3, model="ndr", model_options=NDR, task=TASK,
+            plan=SequencePlan(steps=2, batch_size=8, evaluate_every=2),
+        )  # fmt: skip
+        path = root / "demo" / "smoke" / "models" / "ndr.safetensors"
+        SequenceFleet(lot, device=torch.device("cpu"), compiled=False, keep=path).train()
+    return root
+
+
+def write(root: Path, name: str, about: object, source: Path | None = None) -> Path:
+    path = root / "models" / f"{name}.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    weights = {"a": torch.zeros(2)} if source is None else load_file(source)
+    save_file(weights, path, {"about": json.dumps(about)})
+    return path
+
+
+def only(lab: Lab) -> str:
+    (one,) = lab.checkpoints()["checkpoints"]
+    return str(one["id"])
+
+
+def test_the_listing_says_what_there_is(kept: Path) -> None:
+    (one,) = Lab([kept]).checkpoints()["checkpoints"]
+    assert one["name"] == "runs/demo/smoke/ndr" and one["model"] == "NDR" and one["task"] == "CTL"
+    assert one["labels"] == {"model": "ndr"} and one["seed"] == 3 and 0 <= one["test_error"] <= 1
+    assert one["example"] == "101 d a b" and one["tokens"] == list(TASK.tokens)
+
+
+def test_an_answer_is_that_of_the_network(kept: Path) -> None:
+    lab = Lab([kept])
+    answer = lab.answer(only(lab), " 101  d a b")
+    network, task = load(next(find_checkpoints([kept])).path)
+    assert task == TASK and not network.training
+    tokens = torch.tensor([TASK.encode("101 d a b")])
+    with torch.no_grad():
+        trace = network.trace(tokens, torch.tensor([4]))  # type: ignore[operator]
+    shares = trace["logits"][0].softmax(-1)
+    assert answer["problem"] == "101 d a b"
+    assert answer["answer"] == TASK.classes[TASK.answer(TASK.encode("101 d a b"))]
+    assert answer["prediction"] == TASK.classes[int(shares.argmax())]
+    assert {name: share for name, share in answer["probabilities"]} == pytest.approx(
+        dict(zip(TASK.classes, shares.tolist(), strict=True)), abs=1e-3
+    )
+    routing = answer["routing"]
+    assert routing["columns"] == ["begin", "101", "d", "a", "b", "end"]
+    assert routing["operands"] == [[], [], [1], [2], [3], []]
+    openness = trace["gates"][:, 0].mean(-1)
+    torch.testing.assert_close(torch.tensor(routing["openness"]), openness, atol=1e-3, rtol=0)
+    attention = torch.zeros_like(trace["attention"][:, 0])
+    for step, heads in enumerate(routing["arcs"]):
+        for head, arcs in enumerate(heads):
+            for target, source, weight in arcs:
+                attention[step, head, target, source] = weight
+    torch.testing.assert_close(attention, trace["attention"][:, 0], atol=0.02, rtol=0)
+    json.dumps(answer, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "empty problem"),
+        ("101 d a B", "unknown token 'B'"),
+        ("d a b", "CTL"),
+        ("<script>", "unknown token"),
+        ("101" + " a" * 300, "may have 256 tokens; got 301"),
+        ("a" * 5_000, "may have 4000 letters; got 5000"),
+    ],
+)
+def test_bad_inputs_are_explained(kept: Path, text: str, sentence: str) -> None:
+    lab = Lab([kept])
+    with pytest.raises(UserError, match=sentence):
+        lab.answer(only(lab), text)
+
+
+@pytest.mark.parametrize("id_", ["", "../../etc/passwd", "demo/smoke/ndr"])
+def test_only_what_is_listed_can_be_asked(kept: Path, id_: str) -> None:
+    with pytest.raises(UserError, match="no such network"):
+        Lab([kept]).answer(id_, "101 a")
+
+
+@pytest.mark.parametrize(
+    ("model", "options"), [("lstm", {"features": 8}), ("transformer", {"features": 8})]
+)
+def test_other_models_answer(tmp_path: Path, model: str, options: dict[str, int]) -> None:
+    lot = SequenceLot(
+        name="x", labels={}, seed=0, model=model, model_options=options, task=TASK,
+        plan=SequencePlan(steps=1),
+    )  # fmt: skip
+    about = {"model": model, "model_options": options, "task": "ctl",
+             "task_options": {"order": "forward", "train_lengths": [1, 5]}}  # fmt: skip
+    save_file(lot.build().state_dict(), tmp_path / "weights")
+    write(tmp_path, model, about, tmp_path / "weights")
+    lab = Lab([tmp_path])
+    answer = lab.answer(only(lab), "101 d")
+    assert sum(share for _, share in answer["probabilities"]) == pytest.approx(1, abs=0.01)
+    assert (answer["routing"] is None) == (model == "lstm")
+
+
+@pytest.mark.parametrize(
+    ("task", "problem", "answer"),
+    [
+        (ListOps(), "[MAX 2 4 [MIN 3 9]]", "4"),
+        (SimpleArithmetic(), "((4*7)+2)", "0"),  # modulo 10
+    ],
+)
+def test_there_is_something_to_begin_with(
+    task: SequenceTask, problem: str, answer: str, tmp_path: Path
+) -> None:
+    key = type(task).__module__.rsplit(".", 1)[-1]
+    write(tmp_path, "x", {"model": "ndr", "model_options": {}, "task": key, "task_options": {}})
+    (one,) = Lab([tmp_path]).checkpoints()["checkpoints"]
+    assert one["example"] == problem
+    assert task.classes[task.answer(task.encode(problem))] == answer
+
+
+def test_a_stack_of_units_reads_numbers(tmp_path: Path) -> None:
+    stack = ArithmeticStack(4, 1)
+    weights = {
+        "layers.0.weight": torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0]]),
+        "layers.1.weight": torch.tensor([[1.0, 1.0]]),
+    }
+    stack.load_state_dict(weights)
+    path = tmp_path / "models" / "stack.safetensors"
+    keep(path, stack, model="arithmetic_stack", options=STACK, labels={"operation": "mul"})
+    lab = Lab([tmp_path])
+    answer = lab.answer(only(lab), "1, 2, 3, 4")
+    assert answer["outputs"] == [30.0] and ["layer_0", [10.0, 3.0]] in answer["layers"]
+    assert answer["formula"] == ["(x1 + x2)*(x1 + x2 + x3 + x4)"]
+    huge = lab.answer(only(lab), "1e30 1e30 1e30 1e30")
+    assert huge["outputs"] == [None]
+    for text, sentence in (("1 2", "reads 4 finite numbers; got 2"), ("1 2 3 x", "numbers"),
+                           ("nan 1 2 3", "finite")):  # fmt: skip
+        with pytest.raises(UserError, match=sentence):
+            lab.answer(only(lab), text)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"model": "os:system"}, "unknown model"),
+        ({"model": "torch.nn:Linear"}, "unknown model"),
+        ({"model": 5}, "does not say which model"),
+        ({"task": "../ctl"}, "unknown task"),
+        ({"task": "single_module", "task_options": {}}, "task single_module"),
+        ({"task_options": {"order": "sideways"}}, "order must be one of"),
+        ({"task_options": {"no": 1}}, "don't fit"),
+    ],
+)
+def test_files_that_name_other_things_are_named(
+    kept: Path, tmp_path: Path, change: dict[str, object], sentence: str
+) -> None:
+    about = {"model": "ndr", "model_options": NDR, "task": "ctl",
+             "task_options": {"order": "forward"}, **change}  # fmt: skip
+    write(tmp_path, "bad", about, next(find_checkpoints([kept])).path)
+    listing = Lab([tmp_path]).checkpoints()
+    assert listing["checkpoints"] == []
+    assert sentence in listing["problems"][0] and "/bad: " in listing["problems"][0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {**NDR, "features": 10**9}, {**NDR, "device": "cpu"}, {**NDR, "no": 1}, {"features": "a"}],
+)
+def test_options_that_do_not_fit_the_weights(
+    kept: Path, tmp_path: Path, options: dict[str, object]
+) -> None:
+    about = {"model": "ndr", "model_options": options, "task": "ctl",
+             "task_options": {"order": "forward"}}  # fmt: skip
+    path = write(tmp_path, "bad", about, next(find_checkpoints([kept])).path)
+    with pytest.raises(UserError, match="can't be loaded as ndr"):
+        load(path)
+
+
+def test_torn_files_and_links_are_left_out(kept: Path, tmp_path: Path) -> None:
+    source = next(find_checkpoints([kept])).path
+    root = tmp_path / "root"
+    (root / "models").mkdir(parents=True)
+    (root / "models" / "torn.safetensors").write_bytes(source.read_bytes()[:50])
+    (root / "models" / "none.safetensors").mkdir()
+    os.symlink(source, root / "models" / "away.safetensors")
+    listing = Lab([root]).checkpoints()
+    assert listing["checkpoints"] == []
+    assert [text.split(":")[0] for text in listing["problems"]] == ["root/torn"]
