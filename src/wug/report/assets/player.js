@@ -22,6 +22,7 @@
   const BOX = 44;
   const MARGIN = 34;
   const MAP_ROW = 15;
+  const BETWEEN = 40; // the gap of .stage
   // Okabe and Ito's, without the blue and vermilion that gates have.
   const COLOURS = ["#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6fc0", "#8b8b8b"];
 
@@ -81,16 +82,19 @@
     return { nodes, roots, across, deepest };
   }
 
+  // Least width of a box with the longest of some labels.
+  const room = (labels) => 14 + 8.2 * Math.max(...labels.map((label) => short(label).length));
   const token = (label, x, y, attributes = {}) => svg("text",
     { x, y, "text-anchor": "middle", ...attributes }, svg("title", {}, label), short(label));
+
+  const leastPitch = (columns) => Math.max(28, 4 + room(columns));
 
   // Columns with their gates, arcs of attention above them, the map of all gates beneath.
   function columnsPicture(data, states, width, choose) {
     const { columns, arcs, openness } = data;
     const count = columns.length;
-    const letters = Math.max(...columns.map((label) => short(label).length));
-    const pitch = clamp((width - MARGIN - 2) / count, Math.max(28, 7.6 * letters + 10), 84);
-    const gap = pitch > 40 ? 8 : 4;
+    const pitch = clamp((width - MARGIN - 2) / count, leastPitch(columns), 84);
+    const gap = pitch > 40 ? 6 : 4;
     const vault = arcs ? clamp(20 + 0.4 * pitch * (count - 1), 64, 170) : 4;
     const top = vault + 6;
     const map = top + BOX + 34;
@@ -153,7 +157,7 @@
       const state = states[step];
       boxes.forEach(({ gate, group }, i) => {
         const open = gates?.[i] ?? 0;
-        gate.style.transform = `scaleY(${open.toFixed(3)})`;
+        gate.style.clipPath = `inset(${(100 * (1 - open)).toFixed(1)}% 0 0 0)`;
         group.classList.toggle("open", open > 0.5);
         group.classList.toggle("early", Boolean(state?.early[i]));
         group.classList.toggle("ready", Boolean(state?.ready[i] && data.operands[i].length));
@@ -167,16 +171,15 @@
       found.sort((one, other) => one[0] - other[0]); // what counts is drawn last
       links.replaceChildren(...found.map(arc));
     }
-    return { picture, high, show };
+    return { picture, show };
   }
 
   // The true dependencies; a node lights up when its column is ready.
-  function treePicture(data, states, high) {
+  function treePicture(data, states) {
     const { nodes, roots, across, deepest } = layOut(data.operands);
     if (!nodes.size) return null;
-    const letters = Math.max(...[...nodes.keys()].map((i) => short(data.columns[i]).length));
-    const [body, tall] = [Math.max(30, 7.6 * letters + 12), 26];
-    const down = clamp((high - 60) / Math.max(1, deepest), 38, 58);
+    const body = Math.max(30, room([...nodes.keys()].map((column) => data.columns[column])));
+    const [tall, down] = [26, deepest > 8 ? 40 : 52];
     const [wide, height] = [(body + 12) * across + 4, down * deepest + 58].map(Math.ceil);
     const at = (node) => [2 + (body + 12) * (node.x + 0.5), 40 + down * node.depth];
     const isInput = (column) => data.operands[column].length === 0;
@@ -212,7 +215,7 @@
         edge.classList.toggle("lit", Boolean(state?.ready[source]) && !isInput(source));
       }
     }
-    return { picture, show };
+    return { picture, wide, show };
   }
 
   const MOST_TOLD = 4;
@@ -299,9 +302,10 @@
       const width = stage.clientWidth;
       if (!width || Math.abs(width - drawnFor) < 2) return;
       drawnFor = width;
-      // Beside the columns there shall be room for the tree, where there is room at all.
-      const columns = columnsPicture(data, states, width > 720 ? 0.7 * width : width, stopAt);
-      const tree = treePicture(data, states, columns.high);
+      const tree = treePicture(data, states);
+      const beside = width - BETWEEN - (tree?.wide ?? 0);
+      const fits = beside > MARGIN + leastPitch(data.columns) * data.columns.length + 2;
+      const columns = columnsPicture(data, states, fits ? beside : width, stopAt);
       const box = (name, { picture }) => html("div", { class: "wide", tabindex: "0",
         role: "region", "aria-label": name }, picture);
       parts = tree ? [columns, tree] : [columns];

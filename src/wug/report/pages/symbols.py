@@ -18,13 +18,14 @@ from wug.report.sources import RunSource, Sources, network_name
 
 KIND = "symbols"
 MOST_FUNCTIONS, MOST_SYMBOLS = 64, 32
-SQUARE, LABELS = 11, 70
+SQUARE, LABELS = 10, 34
 FIELDS = ("row", "column", "value")
 HEADINGS = ("function", "and", "similarity")
 
 LEAD = (
-    "Each function of the task writes each symbol once. The maps compare how: 1 is the same "
-    "direction of the representation, 0 nothing in common. Functions of a cluster stand together. "
+    "Each function of the task writes each symbol once. The maps compare how: blue is the same "
+    "direction of the representation, white nothing in common, red the opposite. Functions of a "
+    "cluster stand together; a name is that of the group and of the function. "
     "Where clusters are the groups of functions that never met in training, a symbol has several "
     "spellings, and what reads the one need not understand the other."
 )
@@ -143,8 +144,14 @@ def share_cell(share: float) -> Markup:
     if not np.isfinite(share):
         return tag("td", "", class_="number")
     percent = round(100 * float(np.clip(share, 0, 1)))
-    colour = f"background:color-mix(in srgb, var(--held) {round(0.45 * percent)}%, transparent)"
-    return tag("td", f"{percent} %", class_="number", style=colour, data_sort=percent)
+    colour = f"color-mix(in srgb, var(--held) {round(0.45 * percent)}%, transparent)"
+    return tag(
+        "td",
+        f"{percent} %",
+        class_="number",
+        style=f"background:{colour};padding-right:0.5rem",
+        data_sort=percent,
+    )
 
 
 def similarity_map(
