@@ -170,7 +170,7 @@ def test_a_run_that_is_started_now_appears_and_finishes(browser: Browser, root: 
         try:
             section = '[data-run="runs/mistry2022.single_module/smoke"]'
             browser.wait(f"document.querySelector('{section} progress')")
-            assert "1 at work" in browser.text("#said")
+            assert "1 run at work" in browser.text("#said")
             browser.wait('document.querySelector(".finished a")', 300)
         finally:
             process.terminate()
@@ -186,8 +186,8 @@ def test_curves_grow_without_reloading(browser: Browser, root: Path) -> None:
     store = RunStore.open(root / "grown" / "paper", HARM, {})
 
     def tell(step: int) -> None:
-        store.report_progress("ndr.0", step=step, steps=300, rate=20.0, replicas=1,
-                              seconds=step / 20, train=2.0 / (step + 1), validation=0.5)  # fmt: skip
+        values = {"train": 2.0 / (step + 1), "validation": 0.5, "seconds": step / 20}
+        store.report_progress("ndr.0", step=step, steps=300, rate=20.0, replicas=1, **values)
 
     tell(0)
     browser.open("live.html")
@@ -223,7 +223,7 @@ def test_the_lab_answers_and_shows_the_routing(browser: Browser, width: int) -> 
     browser.run("""const slider = document.querySelector("#routing input[type=range]");
                 slider.value = 3; slider.dispatchEvent(new Event("input"));""")
     assert "step 3 of 4" in browser.text("#routing .count")
-    assert browser.run("return document.querySelectorAll('.shares meter').length") == 8
+    assert browser.run("return document.querySelectorAll('.shares progress').length") == 8
     browser.screenshot("lab", width)
     assert not browser.run("return window.harmed") and browser.complaints() == []
 

@@ -36,7 +36,7 @@
   function shares(probabilities) {
     const rows = probabilities.slice(0, 10).map(([name, share]) => make("tr", {},
       make("th", { scope: "row" }, name),
-      make("td", {}, make("meter", { min: 0, max: 1, value: share }), ` ${percent(share)}`)));
+      make("td", {}, make("progress", { max: 1, value: share, "aria-label": name }), ` ${percent(share)}`)));
     return make("table", { class: "shares" },
       make("caption", {}, "Probabilities"), make("tbody", {}, ...rows));
   }

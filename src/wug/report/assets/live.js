@@ -102,7 +102,7 @@
             `${run.name}, ${new Date(1000 * run.news).toLocaleString()}`))))));
     }
     const busy = runs.filter((run) => run.state === "running").length;
-    get("said").textContent = busy ? `${busy} at work.`
+    get("said").textContent = busy ? `${busy} run${busy > 1 ? "s" : ""} at work.`
       : "Nothing is at work. What you start with wug run appears here.";
   }
 

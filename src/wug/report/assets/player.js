@@ -87,7 +87,10 @@
   const token = (label, x, y, attributes = {}) => svg("text",
     { x, y, "text-anchor": "middle", ...attributes }, svg("title", {}, label), short(label));
 
-  const leastPitch = (columns) => Math.max(28, 4 + room(columns));
+  // Where it is narrow, long labels are set smaller.
+  const leastPitch = (columns) => Math.max(28, 4 + 0.7 * room(columns));
+  const fitting = (label, width) =>
+    `font-size:${clamp(13 * width / room([label]), 9, 13).toFixed(1)}px`;
 
   // Columns with their gates, arcs of attention above them, the map of all gates beneath.
   function columnsPicture(data, states, width, choose) {
@@ -108,7 +111,8 @@
       const size = { x: left(i), y: top, width: pitch - gap, height: BOX, rx: 7 };
       const gate = svg("rect", { ...size, class: "gate" });
       const group = svg("g", { class: "column" }, svg("rect", { ...size, class: "back" }), gate,
-        svg("rect", { ...size, class: "edge" }), token(label, middle(i), top + BOX / 2 + 5));
+        svg("rect", { ...size, class: "edge" }), token(label, middle(i), top + BOX / 2 + 5,
+          { style: fitting(label, pitch - gap) }));
       return { gate, group };
     });
     const marker = svg("rect", { class: "now", x: MARGIN - 1, width: wide - MARGIN,

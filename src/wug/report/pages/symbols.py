@@ -101,7 +101,9 @@ def network(trace: Trace) -> Markup:
     for i, symbol in enumerate(symbols):
         order = np.lexsort((np.arange(num_functions), group, clusters[i]))
         title = f"Symbol {symbol}"
-        charts.append(similarity_map(f"{trace.name}-{i}", title, similarities[i], names, order))
+        about_map = f"Clusters agree with groups: {agreement[i]:.2f}."
+        chart = similarity_map(similarities[i], names, order)
+        charts.append(replace(chart, name=slug(f"{trace.name}-{i}"), title=title, about=about_map))
         for cluster in range(num_clusters):
             members = [functions[j] for j in order if clusters[i, j] == cluster]
             if members:
