@@ -23,8 +23,10 @@ from wug.records import Record, RunStore
 pytest.importorskip("starlette", reason='needs starlette: pip install "wug[serve]"')
 uvicorn = pytest.importorskip("uvicorn", reason='needs uvicorn: pip install "wug[serve]"')
 
+from wug.report.live import LiveSite  # noqa: E402
 from wug.report.progress import Watch  # noqa: E402
 from wug.report.server import HEADERS, MOST_BYTES, events, make_app  # noqa: E402
+from wug.report.sources import find_sources  # noqa: E402
 
 RUN = results_folder() / "madsen2020.four_inputs" / "paper"
 HARM = "<script>window.harmed = 1</script>"
@@ -214,6 +216,28 @@ def test_pages_follow_the_records(tmp_path: Path) -> None:
         status, body, _ = client.get(headers["location"])
         assert status == 200 and HARM.encode() not in body and b"&lt;script&gt;" in body
         assert b"demo" in client.get("/index.html")[1]
+
+
+def test_a_fresh_page_does_not_come_from_an_older_making(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(*args: Any) -> Any:
+        found = find_sources(*args)
+        begun.set()
+        go_on.wait(20)
+        return found
+
+    monkeypatch.setattr("wug.report.live.find_sources", slowly)
+    site = LiveSite([tmp_path])
+    early = threading.Thread(target=site.current)
+    early.start()
+    begun.wait(20)
+    RunStore.open(tmp_path / "demo", "demo", {}).append("x", [record()])
+    threading.Timer(0.2, go_on.set).start()
+    assert "run-demo~demo.html" in site.fresh().pages
+    early.join()
 
 
 def test_news_come_when_there_are_some(tmp_path: Path) -> None:

@@ -243,6 +243,16 @@ def make_harm(tmp_path: Path) -> Callable[[], Path]:
         ]  # fmt: skip
         store.append("lot", lot)
         store.write_catalog(worse)
+        arrays, about = routing(CHAIN, HARM)
+        arrays["openness"][0, :3] = np.nan
+        about |= {"columns": [HARM, "__proto__", "constructor", "", "x" * 999, "\x00"],
+                  "operands": [[1], [0], [2, 2], [], [], []], "labels": {HARM: HARM}}  # fmt: skip
+        write_trace(store.folder, "harm", arrays, about)
+        write_trace(store.folder, "flat", {**arrays, "attention": arrays["openness"]}, about)
+        arrays, about = symbols()
+        arrays["similarities"][0] = np.nan
+        write_trace(store.folder, "alike", arrays, {**about, "functions": [HARM] * 32})
+        (store.folder / "traces" / "torn.safetensors").write_bytes(b"half")
         half = fill(root / "torn" / "paper", "torn", 3, catalog())
         segment = sorted((half / "records").glob("*.jsonl"))[0]
         segment.write_bytes(segment.read_bytes()[:-200])

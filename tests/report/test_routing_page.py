@@ -174,6 +174,7 @@ def test_symbols_are_ordered_by_cluster_and_group(folder: Path) -> None:
     [
         {"similarities": np.zeros((8, 32, 31))}, {"similarities": None},
         {"clusters": np.full((8, 32), -1)}, {"clusters": np.full((8, 32), np.nan)},
+        {"clusters": np.full((8, 32), 2**63 - 1)},
         {"groups": np.full(32, 9)}, {"compatibility": np.zeros((8, 3, 2))},
         {"agreement": np.zeros((8, 2))},
     ],

@@ -128,6 +128,11 @@ class LiveSite:
             raise RuntimeError("the site could not be made; the reason is above.")
         return self._built
 
+    def fresh(self) -> Built:
+        """Return pages that know all that was written before this call, however long it takes."""
+        self.current(patience=None)  # pages in the making may have begun before
+        return self.current(patience=None)
+
     @property
     def links(self) -> list[tuple[str, str]]:
         """The links of the navigation; they don't wait for pages that are being made."""
@@ -140,12 +145,12 @@ class LiveSite:
         return None if page is None else stand_alone(page, self.links)
 
     def _versions(self) -> Iterator[tuple[str, int, int]]:
-        """Yield what changes when a record or catalog is written."""
+        """Yield what changes when a record, trace or catalog is written."""
         for root in self.roots:
             for place, _, names in os.walk(root):
-                segments = os.path.basename(place) == "records"
+                whole = os.path.basename(place) in ("records", "traces")
                 for name in names:
-                    if name in RECORDS or (segments and name.endswith(".jsonl")):
+                    if whole or name in RECORDS:
                         path = os.path.join(place, name)
                         try:
                             stat = os.stat(path)

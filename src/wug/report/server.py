@@ -187,7 +187,7 @@ def make_app(
 
     def run(request: Request) -> Response:
         names = {mark: name for mark, _, name in watch.folders()}
-        built = site.current(patience=None)
+        built = site.fresh()
         path = built.names.get(names.get(request.path_params["id"], ""))
         if path not in built.pages:
             raise HTTPException(404, "There is no such run, or it has no records yet.")

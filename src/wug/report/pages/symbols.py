@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,11 @@ LEAD = (
     "cluster stand together; a name is that of the group and of the function. "
     "Where clusters are the groups of functions that never met in training, a symbol has several "
     "spellings, and what reads the one need not understand the other."
+)
+COMPATIBILITY = (
+    "The share of right answers for two functions, the first of a cluster and the second of a "
+    "group, with the symbol in between. Clusters are groups: 1 if they are the same, about 0 if "
+    "they have nothing to do with each other (adjusted Rand index)."
 )
 
 
@@ -57,7 +63,7 @@ def body(run: RunSource) -> Markup:
     panels, left_out = [], []
     for trace in run.traces_of(KIND):
         try:
-            inside = network(trace)
+            inside = network(checked(trace))
         except UnfitError as error:
             left_out.append(tag("li", f"{trace.name}: {error}"))
             continue
@@ -75,109 +81,135 @@ def body(run: RunSource) -> Markup:
     )
 
 
-def network(trace: Trace) -> Markup:
-    """Return the maps and the table of one network.
+@dataclass(frozen=True, kw_only=True)
+class Symbols:
+    """A trace of this kind, known to be of its form.
+
+    Args:
+        name: Of the trace.
+        symbols: Their names.
+        functions: Their names.
+        groups: The names of the groups of functions.
+        similarities: Of each symbol between two functions.
+        clusters: Of each symbol and function.
+        group: Of each function.
+        agreement: Of clusters and groups, for each symbol.
+        compatibility: Share of right answers of each symbol, cluster and group.
+    """
+
+    name: str
+    symbols: list[str]
+    functions: list[str]
+    groups: list[str]
+    similarities: NDArray[np.float64]
+    clusters: NDArray[np.int64]
+    group: NDArray[np.int64]
+    agreement: NDArray[np.float64]
+    compatibility: NDArray[np.float64]
+
+    def order(self, symbol: int) -> list[int]:
+        """Return the functions by cluster, then by group."""
+        return [int(i) for i in np.lexsort((self.group, self.clusters[symbol]))]
+
+
+def checked(trace: Trace) -> Symbols:
+    """Return what a trace holds.
 
     Raises:
-        UnfitError: The trace is not of its form.
+        UnfitError: It is not of its form.
     """
-    about, arrays = trace.about, trace.arrays
+
+    def numbers(name: str, shape: tuple[int, ...], kind: type[Any], signs: str) -> NDArray[Any]:
+        array = trace.arrays.get(name)
+        if array is None or array.shape != shape or array.dtype.kind not in signs:
+            found = None if array is None else f"{array.dtype} of shape {array.shape}"
+            raise UnfitError(f"{name} must be {kind.__name__} of shape {shape}; got {found}")
+        return array.astype(kind)
+
     symbols, functions, groups = (
-        texts(key, about.get(key)) for key in ("symbols", "functions", "group_names")
+        texts(key, trace.about.get(key)) for key in ("symbols", "functions", "group_names")
     )
-    if not 1 <= len(symbols) <= MOST_SYMBOLS or not 2 <= len(functions) <= MOST_FUNCTIONS:
-        raise UnfitError(f"it has {len(symbols)} symbols and {len(functions)} functions")
-    num_symbols, num_functions = len(symbols), len(functions)
-    similarities = checked(arrays, "similarities", (num_symbols, num_functions, num_functions))
-    clusters = checked(arrays, "clusters", (num_symbols, num_functions)).astype(int)
-    group = checked(arrays, "groups", (num_functions,)).astype(int)
-    agreement = checked(arrays, "agreement", (num_symbols,))
-    num_clusters = int(clusters.max()) + 1
-    shares = checked(arrays, "compatibility", (num_symbols, num_clusters, len(groups)))
+    many, most = len(symbols), len(functions)
+    if not 1 <= many <= MOST_SYMBOLS or not 2 <= most <= MOST_FUNCTIONS:
+        raise UnfitError(f"it has {many} symbols and {most} functions, which can't be drawn")
+    clusters = numbers("clusters", (many, most), np.int64, "iu")
+    group = numbers("groups", (most,), np.int64, "iu")
     if clusters.min() < 0 or group.min() < 0 or group.max() >= len(groups):
-        raise UnfitError("its clusters and groups must be counted from 0")
-    names = [f"{groups[group[i]]} {function}" for i, function in enumerate(functions)]
-    charts, rows = [], []
-    for i, symbol in enumerate(symbols):
-        order = np.lexsort((np.arange(num_functions), group, clusters[i]))
-        title = f"Symbol {symbol}"
-        about_map = f"Clusters agree with groups: {agreement[i]:.2f}."
-        chart = similarity_map(similarities[i], names, order)
-        charts.append(replace(chart, name=slug(f"{trace.name}-{i}"), title=title, about=about_map))
-        for cluster in range(num_clusters):
-            members = [functions[j] for j in order if clusters[i, j] == cluster]
-            if members:
-                cells = [share_cell(share) for share in shares[i, cluster]]
-                rows.append((symbol, f"{agreement[i]:.2f}", cluster + 1, " ".join(members), *cells))
-    headings = ("symbol", "clusters = groups", "cluster", "written by", *groups)
-    caption = "Right answers for each cluster of first functions and group of second ones"
-    table = data_table(headings, rows, caption=caption, numeric=(1, 2, *range(4, len(headings))))
-    about_table = (
-        "The share of right answers for two functions, the first of a cluster and the second of a "
-        "group, with the symbol in between. Clusters = groups: 1 if they are the same, about 0 if "
-        "they have nothing to do with each other (adjusted Rand index)."
-    )
+        raise UnfitError("clusters and groups must be counted from 0")
+    shape = (many, int(clusters.max()) + 1, len(groups))
+    return Symbols(
+        name=trace.name, symbols=symbols, functions=functions, groups=groups,
+        clusters=clusters, group=group,
+        similarities=numbers("similarities", (many, most, most), np.float64, "f"),
+        agreement=numbers("agreement", (many,), np.float64, "f"),
+        compatibility=numbers("compatibility", shape, np.float64, "f"),
+    )  # fmt: skip
+
+
+def network(found: Symbols) -> Markup:
+    """Return the maps and the table of one network."""
+    charts = [similarity_map(found, symbol) for symbol in range(len(found.symbols))]
     return markup(
         [
-            tag("div", [chart.to_html() for chart in charts], class_="beside maps"),
+            tag("div", [chart.to_html() for chart in charts], class_="beside"),
             tag("h2", "Which clusters fit together"),
-            tag("p", about_table, class_="soft"),
-            table,
+            tag("p", COMPATIBILITY, class_="soft"),
+            compatibility_table(found),
         ]
     )
 
 
-def checked(
-    arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...]
-) -> NDArray[np.float64]:
-    """Return an array of numbers, if it has the right shape."""
-    array = arrays.get(name)
-    if array is None or array.shape != shape or array.dtype.kind not in "fiub":
-        found = None if array is None else array.shape
-        raise UnfitError(f"{name} must be numbers of shape {shape}; got {found}")
-    values = array.astype(np.float64)
-    if name in ("clusters", "groups") and not np.isfinite(values).all():
-        raise UnfitError(f"{name} must be numbers")
-    return values
-
-
-def share_cell(share: float) -> Markup:
-    """Return a share of right answers as a cell that is the darker the larger it is."""
-    if not np.isfinite(share):
-        return tag("td", "", class_="number")
-    percent = round(100 * float(np.clip(share, 0, 1)))
-    colour = f"color-mix(in srgb, var(--held) {round(0.45 * percent)}%, transparent)"
-    return tag(
-        "td",
-        f"{percent} %",
-        class_="number",
-        style=f"background:{colour};padding-right:0.5rem",
-        data_sort=percent,
-    )
-
-
-def similarity_map(
-    name: str, title: str, similarities: NDArray[np.float64], names: list[str], order: NDArray[Any]
-) -> Chart:
-    """Return the map of one symbol, functions in the given order."""
-    rows = [(names[i], names[j], round(float(similarities[i, j]), 3)) for i in order for j in order]
-    labels = [names[i] for i in order]
-    across = ordered("column", labels, orient="top", grid=False, labelAngle=-90, labelFontSize=8)
+def similarity_map(found: Symbols, symbol: int) -> Chart:
+    """Return the map of one symbol."""
+    order, values = found.order(symbol), found.similarities[symbol]
+    labels = [f"{found.groups[found.group[i]]} {found.functions[i]}" for i in order]
+    rows = [
+        (label, other, round(float(values[i, j]), 3))
+        for i, label in zip(order, labels, strict=True)
+        for j, other in zip(order, labels, strict=True)
+    ]
+    small = {"grid": False, "labelFontSize": 8}
     spec = {
         "width": {"step": SQUARE},
         "height": {"step": SQUARE},
         "mark": {"type": "rect", "width": {"band": 1.03}, "height": {"band": 1.03}},
         "encoding": {
-            "x": across,
-            "y": ordered("row", labels, grid=False, labelFontSize=8),
+            "x": ordered("column", labels, orient="top", labelAngle=-90, **small),
+            "y": ordered("row", labels, **small),
             "color": field("value", "quantitative", scale=diverging(1.0), legend=None),
             "tooltip": tips(dict(zip(FIELDS, HEADINGS, strict=True))),
         },
     }
     return Chart(
-        name=slug(name), title=title, about="", spec=spec, fields=FIELDS,
-        headings=HEADINGS, rows=rows, max_width=LABELS + SQUARE * len(names),
+        name=slug(f"{found.name}-{symbol}"), title=f"Symbol {found.symbols[symbol]}",
+        about=f"Clusters are groups: {found.agreement[symbol].round(2) + 0.0:.2f}.", spec=spec,
+        fields=FIELDS, headings=HEADINGS, rows=rows, max_width=LABELS + SQUARE * len(labels),
     )  # fmt: skip
+
+
+def compatibility_table(found: Symbols) -> Markup:
+    """Return the share of right answers of each symbol, cluster and group."""
+    rows = []
+    for symbol, name in enumerate(found.symbols):
+        for cluster, shares in enumerate(found.compatibility[symbol]):
+            inside = found.clusters[symbol] == cluster
+            members = [found.functions[i] for i in found.order(symbol) if inside[i]]
+            if members:
+                written_by = tag("td", " ".join(members), style="min-width:14rem")
+                rows.append((name, cluster + 1, written_by, *map(share_cell, shares)))
+    headings = ("symbol", "cluster", "written by", *found.groups)
+    numeric = (1, *range(3, len(headings)))
+    return data_table(headings, rows, caption="Right answers by cluster and group", numeric=numeric)
+
+
+def share_cell(share: float) -> Markup:
+    """Return a share as a cell that is the darker the larger it is."""
+    if not np.isfinite(share):
+        return tag("td")
+    percent = round(100 * float(np.clip(share, 0, 1)))
+    colour = f"color-mix(in srgb, var(--held) {round(0.45 * percent)}%, transparent)"
+    style = f"background:{colour};padding-right:0.5rem"
+    return tag("td", f"{percent} %", class_="number", style=style, data_sort=percent)
 
 
 PAGE = PageKind(
