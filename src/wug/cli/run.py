@@ -57,11 +57,11 @@ def run(
     with console.status("loading torch"):
         import torch
 
-        from wug.analysis.traces import write_traces
         from wug.fleet.crew import run_side_by_side
         from wug.fleet.experiment import RunOptions
         from wug.fleet.verdicts import make_catalog
         from wug.fleet.work import WorkOptions, unfinished
+        from wug.lab.traces import write_traces
 
         try:
             torch.empty(0, device=device)

@@ -1,4 +1,4 @@
-"""The traces of a run's networks, for the pages of the report: this file gathers the analyses.
+"""The traces of a run's networks, for the pages of the report.
 
 A sequence training keeps its network in RUN/models. Each is run on a few of the hardest test
 problems, and what happened inside goes to RUN/traces.
@@ -6,24 +6,21 @@ problems, and what happened inside goes to RUN/traces.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from wug.analysis.accuracy import answers, function_pairs
 from wug.analysis.routing import routing_record
 from wug.analysis.symbols import compare_symbols, compatibility
-from wug.core import index
 from wug.core.errors import UserError
 from wug.core.sequences import SequenceTask
+from wug.lab.checkpoints import load, read_about
 from wug.records import Json, write_trace
 from wug.records.traces import trace_path
 from wug.tasks.systematicity.ctlpp import CTLpp
@@ -34,50 +31,6 @@ About = dict[str, Json]
 NUM_PROBLEMS = 3
 # Among how many of the shortest problems of the highest level right and wrong ones are looked for.
 NUM_TRIED = 200
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeptNetwork:
-    """A network that a training kept.
-
-    Args:
-        network: With the selected weights.
-        task: What it was trained on.
-        about: What the file says of the training.
-    """
-
-    network: nn.Module
-    task: SequenceTask
-    about: dict[str, Any]
-
-    @classmethod
-    def read(cls, path: Path) -> Self:
-        """Read a file of RUN/models.
-
-        Raises:
-            UserError: The file is damaged, or its model or task is not registered.
-        """
-        try:
-            with safe_open(path, framework="pt") as file:
-                about = json.loads((file.metadata() or {})["about"])
-                weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            task = index.get("task", about["task"])(**frozen(about["task_options"]))
-            build = index.get("model", about["model"])
-            network = build(task.num_tokens, task.num_classes, **frozen(about["model_options"]))
-            network.load_state_dict(weights)
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise UserError(f"{path} holds no network that can be run: {error!r}") from error
-        return cls(network=network.eval(), task=task, about=about)
-
-
-def frozen(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options as they were before JSON made lists of their tuples.
-
-    Example:
-        >>> frozen({"lengths": [1, 5], "seed": 0})
-        {'lengths': (1, 5), 'seed': 0}
-    """
-    return {key: tuple(v) if isinstance(v, list) else v for key, v in options.items()}
 
 
 def telling_problems(network: nn.Module, task: SequenceTask) -> list[list[int]]:
@@ -91,13 +44,13 @@ def telling_problems(network: nn.Module, task: SequenceTask) -> list[list[int]]:
     return [tried.tokens[place, : tried.lengths[place]].tolist() for place in chosen[:NUM_PROBLEMS]]
 
 
-def routing_traces(kept: KeptNetwork) -> Iterator[tuple[str, Arrays, About]]:
+def routing_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str, Arrays, About]]:
     """Yield name, arrays and description of some problems; none for a network without attention."""
-    if not hasattr(kept.network, "trace"):
+    if not hasattr(network, "trace"):
         return
-    for number, tokens in enumerate(telling_problems(kept.network, kept.task), 1):
+    for number, tokens in enumerate(telling_problems(network, task), 1):
         try:
-            arrays, about = routing_record(kept.network, kept.task, tokens)
+            arrays, about = routing_record(network, task, tokens)
         except UserError:  # a trace without attention
             return
         small = {
@@ -107,13 +60,12 @@ def routing_traces(kept: KeptNetwork) -> Iterator[tuple[str, Arrays, About]]:
         yield f"routing-{number}", small, {"kind": "routing", **about}
 
 
-def symbol_traces(kept: KeptNetwork) -> Iterator[tuple[str, Arrays, About]]:
+def symbol_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str, Arrays, About]]:
     """Yield how alike the functions of CTL++ write each symbol, and which clusters fit together."""
-    task = kept.task
     if not isinstance(task, CTLpp):
         return
-    found = compare_symbols(kept.network, task)
-    right = function_pairs(kept.network, task)
+    found = compare_symbols(network, task)
+    right = function_pairs(network, task)
     num_symbols, num_clusters = len(found.clusters), int(found.clusters.max()) + 1
     shares = np.full((num_symbols, num_clusters, len(task.groups)), np.nan, np.float32)
     for symbol, clusters in enumerate(found.clusters):
@@ -154,13 +106,16 @@ def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
         if is_traced(folder, path):
             continue
         try:
-            kept = KeptNetwork.read(path)
-            made = [*routing_traces(kept), *symbol_traces(kept)]
+            network, task = load(path)
+            if task is None:
+                continue
+            made = [*routing_traces(network, task), *symbol_traces(network, task)]
+            network_about = read_about(path)
         except UserError as error:
             problems.append(str(error))
             continue
         for name, arrays, about in made:
-            whole = {**kept.about, "lot": path.stem, **about}
+            whole = {**network_about, "lot": path.stem, **about}
             written.append(write_trace(folder, f"{path.stem}.{name}", arrays, whole))
     return written, problems
 
