@@ -150,17 +150,23 @@ def test_full_disk_is_code_1_and_loses_nothing(tmp_path: Path) -> None:
     assert {r.identity for r in read_run(tmp_path / "r").records()} == before
 
 
+def listen_to_interrupts() -> None:
+    """Undo what a shell does to commands in the background, which is inherited."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_interrupt_is_code_130_and_can_go_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "wug", "run", EXPERIMENT, "--only", "nau",
                "--compile", "off", "--out", "r"]  # fmt: skip
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("r/progress/*")) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=listen_to_interrupts,
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 120
+        while not list(tmp_path.glob("r/progress/*")) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "goes on where it stopped" in error
 

@@ -271,6 +271,8 @@ def test_an_interrupt_writes_nothing(tmp_path: Path) -> None:
         [sys.executable, "-m", "wug", "fit", "data.csv", "--target", "y", "--time", "300"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
+        # What a shell does to commands in the background is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     assert process.stdout is not None
     while " s  error " not in process.stdout.readline():

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+from wug.fleet.card import CardOptions, try_model
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -51,6 +53,13 @@ def test_fit_formula():
     errors = [float(re.search(r"off by ([\d.]+)%", line)[1]) for line in (formula, forest)]
     assert errors[0] < 3 and errors[1] > 15
     assert diabetes.split()[1] in ("noisy", "incomplete") and len(front) > 1
+
+
+def test_my_model():
+    """`wug card examples/my_model.py:BagOfPairs` calls it like this; more in tests/cli."""
+    options = CardOptions(model=f"{ROOT / 'examples' / 'my_model.py'}:BagOfPairs")
+    try_model(options)
+    assert options.row == "bagofpairs"
 
 
 def test_all_examples_are_tested():

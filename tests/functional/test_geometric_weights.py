@@ -143,6 +143,7 @@ def test_runs_under_vmap_and_grad():
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # by torch
 def test_compiles_in_one_piece():
     logits, valid, gradient = draw(6)
+    torch.compiler.reset()
     compiled = torch.compile(geometric_weights, fullgraph=True, backend="aot_eager")
     assert_close(
         value_and_gradient(compiled, logits, valid, gradient),

@@ -323,6 +323,7 @@ def test_mixed_precision(variant):
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # by torch
 def test_compiles_in_one_piece(variant):
     model, inputs = shake(make(**VARIANTS[variant])).eval(), problems()
+    torch.compiler.reset()  # or programs of other tests count against the limit
     assert_close(torch.compile(model, fullgraph=True, backend="eager")(*inputs), model(*inputs))
 
 
@@ -330,6 +331,7 @@ def test_compiles_in_one_piece(variant):
 def test_one_compiled_layer_serves_all(shared):
     model = make(attention="relative", gate=True, shared=shared).requires_grad_(False)
     expected, counter = model(*problems()), CompileCounter()
+    torch.compiler.reset()
     model.step = torch.compile(model.step, backend=counter, fullgraph=True)
     assert_close(model(*problems()), expected)
     assert counter.frame_count == 1

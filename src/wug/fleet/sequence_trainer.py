@@ -26,6 +26,8 @@ from wug.functional.streams import stream_key
 from wug.records import config_hash, write_atomic
 
 EVALUATION_BATCH = 1_000
+# Every width of a batch is compiled anew, and takes torch half a minute; it allows for eight.
+MOST_WIDTHS = 7
 WATCHED: tuple[Split, ...] = ("validation", "ood_validation")
 
 
@@ -75,7 +77,12 @@ class SequenceFleet:
         self.best = self._weights()
         self.progress = Progress()
         self._step: Callable[..., Any] | None = None
+        self._widths = 1
         if compiled and hasattr(self.model, "step"):
+            # Programs of earlier trainings in this process would count against the limit.
+            torch.compiler.reset()
+            longest = int(self.batches.examples.lengths.max())
+            self._widths = -(-longest // MOST_WIDTHS)
             step: Callable[..., Any] = self.model.step  # type: ignore[assignment]
             self._step = torch.compile(step, dynamic=False)
 
@@ -95,7 +102,9 @@ class SequenceFleet:
             self.model.eval()
 
     def _loss(self, batch: SequenceSet) -> Tensor:
-        tokens = batch.tokens.to(self.device, torch.int64)
+        width = -(-batch.tokens.shape[1] // self._widths) * self._widths
+        tokens = F.pad(batch.tokens, (0, width - batch.tokens.shape[1]))
+        tokens = tokens.to(self.device, torch.int64)
         lengths, labels = batch.lengths.to(self.device), batch.labels.to(self.device)
         plan = self.lot.plan
         low = plan.precision == "bfloat16"

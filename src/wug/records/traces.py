@@ -10,15 +10,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from wug.records.atomic import write_atomic
 from wug.records.hashing import Json, dump_json, plain_json
 from wug.records.segments import Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FOLDER = "traces"
 SUFFIX = ".safetensors"
@@ -63,6 +64,8 @@ def write_trace(
         ValueError: The name is no plain file name, or there is no kind.
         StorageError: The disk refuses.
     """
+    from safetensors.numpy import save
+
     if not name or Path(name).name != name or name.startswith("."):
         raise ValueError(f"write_trace: the name must be a plain file name; got {name!r}.")
     if not isinstance(about.get("kind"), str):
