@@ -49,14 +49,29 @@ def mirrored(sums: Tensor, offset: int) -> Tensor:
         flat = F.pad(flat, (2 * offset, missing))
     start = num_sources - 1
     lined_up = flat[..., start : start + num_targets * num_sources].view(sums.shape)
-    place = 2 * _targets(sums, offset) - torch.arange(num_sources, device=sums.device)
-    inside = lined_up * ((place >= 0) & (place < num_sources)).to(sums.dtype)
-    return torch.addcmul(inside, (place >= num_sources).to(sums.dtype), sums[..., -1:])
+    inside, beyond = _edges(sums, offset)
+    return torch.addcmul(lined_up * inside, beyond, sums[..., -1:])
+
+
+def _edges(sums: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+    """Return where the mirror shows a source, and where it shows nothing behind the last one."""
+    num_sources = sums.shape[-1]
+    place = 2 * _targets(sums, offset) - _sources(sums)
+    inside = (place >= 0) & (place < num_sources)
+    return inside.to(sums.dtype), (place >= num_sources).to(sums.dtype)
 
 
 @torch.library.custom_op("wug::mirrored", mutates_args=())
 def _mirrored_apart(sums: Tensor, offset: int) -> Tensor:
-    return mirrored(sums, offset)
+    num_sources = sums.shape[-1]
+    if offset or sums.shape[-2] != num_sources:
+        return mirrored(sums, offset)
+    # Rows that overlap by two line up without being longer, which saves a copy.
+    flipped = sums.flip(-1)
+    strides = (*flipped.stride()[:-2], num_sources - 2, 1)
+    lined_up = flipped.as_strided(sums.shape, strides, num_sources - 1)
+    inside, beyond = _edges(sums, offset)
+    return (lined_up * inside).addcmul_(beyond, sums[..., -1:])
 
 
 @_mirrored_apart.register_fake
@@ -77,13 +92,20 @@ def _mirror(sums: Tensor, offset: int) -> Tensor:
     return mirrored(sums, offset)
 
 
+def _sources(logits: Tensor) -> Tensor:
+    """Return the places of the sources; small integers are faster to compare."""
+    return torch.arange(logits.shape[-1], device=logits.device, dtype=torch.int32)
+
+
 def _targets(logits: Tensor, offset: int) -> Tensor:
     """Return the places of the targets among the sources, as a column."""
-    return torch.arange(offset, offset + logits.shape[-2], device=logits.device).unsqueeze(-1)
+    last = offset + logits.shape[-2]
+    places = torch.arange(offset, last, device=logits.device, dtype=torch.int32)
+    return places.unsqueeze(-1)
 
 
 def _is_right(logits: Tensor, offset: int) -> Tensor:
-    return torch.arange(logits.shape[-1], device=logits.device) > _targets(logits, offset)
+    return _sources(logits) > _targets(logits, offset)
 
 
 class _GeometricWeights(torch.autograd.Function):
@@ -141,7 +163,7 @@ def geometric_weights(logits: Tensor, valid: Tensor | None = None, offset: int =
                 [0.1250, 0.2500, 0.0000, 0.5000],
                 [0.1250, 0.2500, 0.5000, 0.0000]])
     """
-    possible = torch.arange(logits.shape[-1], device=logits.device) != _targets(logits, offset)
+    possible = _sources(logits) != _targets(logits, offset)
     if valid is not None:
         possible = possible & valid[:, None, None, :]
     # Prefix sums of half precision would be off by more than the shares that they stand for.
