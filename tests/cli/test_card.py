@@ -73,6 +73,23 @@ def test_a_model_of_the_wrong_shape(tmp_path, monkeypatch, capsys):
     assert not Path("runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        (("--device", "mars"), "device 'mars' can't be used here"),
+        (("--learning-rate", "-1"), "learning_rate must be at least 0"),
+        (("--minutes", "0"), "minutes must be at least 0.01"),
+    ],
+)
+def test_bad_options_are_a_sentence_and_leave_nothing(
+    option, sentence, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["card", "ndr", *option]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not Path("runs").exists()
+
+
 def test_an_unknown_task(capsys):
     assert main(["card", "ndr", "--tasks", "chess"]) == 2
     assert "unknown task 'chess'" in capsys.readouterr().err

@@ -61,10 +61,12 @@ def card(
     with console.status("loading torch"):
         from wug.fleet.card import CardOptions, try_model
         from wug.fleet.card import card as make
-        from wug.fleet.crew import run_side_by_side
+        from wug.fleet.crew import require_device, train_missing
         from wug.fleet.verdicts import make_catalog
-        from wug.fleet.work import WorkOptions, unfinished
+        from wug.fleet.work import WorkOptions
+        from wug.lab.traces import write_traces
 
+        require_device(device)
         options = CardOptions(
             model=model, minutes=minutes, rivals=rivals, tasks=tasks, name=name,
             batch_size=batch_size, learning_rate=learning_rate, evaluate_every=evaluate_every,
@@ -75,12 +77,10 @@ def card(
     if fresh:
         clear_run(folder)
     store = RunStore.open(folder, plan.name, plan.settings)
-    todo = unfinished(plan, store)
     console.print(f"[bold]{plan.title}[/], {minutes:g} minutes for each model, in {folder}")
-    console.print(f"{len(plan.lots) - todo} of {len(plan.lots)} trainings are there, {todo} to go.")
-    if todo:
-        work = WorkOptions(compile="off", device=device)
-        run_side_by_side("wug.fleet.card:card", options, plan, store, work, workers or 1, console)
+    work = WorkOptions(compile="off", device=device)
+    train_missing("wug.fleet.card:card", options, plan, store, work, workers or 1, console)
+    write_traces(folder)  # of the models that are here; others can't be loaded again
     finished = read_run(folder)
     records = list(finished.records())
     rows = dict.fromkeys([*plan.layout.row_order, *((str(one.key["model"]),) for one in records)])

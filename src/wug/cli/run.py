@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import tyro
 
 from wug.core import index
-from wug.core.errors import UserError, require_at_least
+from wug.core.errors import require_at_least
 from wug.core.folders import run_folder
 from wug.records import RunStore, clear_run, read_run
 from wug.report import table as tables
@@ -55,35 +55,21 @@ def run(
 
     console = Console()
     with console.status("loading torch"):
-        import torch
-
-        from wug.fleet.crew import run_side_by_side
+        from wug.fleet.crew import require_device, train_missing
         from wug.fleet.experiment import RunOptions
         from wug.fleet.verdicts import make_catalog
-        from wug.fleet.work import WorkOptions, unfinished
+        from wug.fleet.work import WorkOptions
         from wug.lab.traces import write_traces
 
-        try:
-            torch.empty(0, device=device)
-        except (RuntimeError, AssertionError) as error:
-            reason = str(error).split("\n", 1)[0]
-            raise UserError(f"run: device {device!r} can't be used here: {reason}") from None
+        require_device(device)
         options = RunOptions(scale=scale, seeds=seeds, only=only, ranges=ranges, streams=streams)
         plan = index.get("experiment", experiment)(options)
     if fresh:
         clear_run(folder)
     store = RunStore.open(folder, plan.name, plan.settings)
-    for problem in store.set_aside:
-        console.print(f"[yellow]set aside, to be run again:[/] {problem}")
-    todo = unfinished(plan, store)
-    total = sum(lot.num_replicas for lot in plan.lots)
     console.print(f"[bold]{plan.title}[/], {scale} scale, in {folder}")
-    console.print(f"{total - todo} of {total} trainings are there, {todo} to go.")
-    if todo:
-        work = WorkOptions(compile=compile, device=device)
-        left = run_side_by_side(entry.target, options, plan, store, work, workers, console)
-        if left:
-            console.print(f"{left} trainings are in the hands of another process; run again later.")
+    work = WorkOptions(compile=compile, device=device)
+    train_missing(entry.target, options, plan, store, work, workers, console)
     for reason in write_traces(folder)[1]:
         console.print(f"[yellow]not traced:[/] {reason}")
     command = f"wug run {experiment} --scale {scale}" + "".join(

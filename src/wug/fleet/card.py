@@ -68,6 +68,7 @@ class CardOptions:
         """Check what can be checked without importing the model."""
         require_at_least("card", "minutes", self.minutes, 0.01)
         require_at_least("card", "batch_size", self.batch_size, 1)
+        require_at_least("card", "learning_rate", self.learning_rate, 0)
         for task in self.tasks:
             if task not in COLUMNS:
                 raise unknown_name("task", task, COLUMNS)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from wug.core.errors import WorkError
+from wug.core.errors import UserError, WorkError
 from wug.core.index import import_target
 from wug.fleet.experiment import Experiment, missing
 from wug.fleet.programs import wants_compile
@@ -54,6 +54,40 @@ def eager_minutes(
             fleet.advance(1 + PROBE_STEPS)
             seconds += (time.monotonic() - began) / PROBE_STEPS * block.plan.steps
     return seconds / workers / 60
+
+
+def require_device(name: str) -> None:
+    """Raise unless torch can use a device here."""
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise UserError(f"device {name!r} can't be used here: {reason}") from None
+
+
+def train_missing(
+    target: str,
+    options: Any,
+    experiment: Experiment,
+    store: RunStore,
+    how: WorkOptions,
+    workers: int | None,
+    console: Console,
+) -> None:
+    """Say how much is there, train the rest, and say what others still work on.
+
+    Args and Raises as for `run_side_by_side`.
+    """
+    for problem in store.set_aside:
+        console.print(f"[yellow]set aside, to be run again:[/] {problem}")
+    todo = unfinished(experiment, store)
+    total = sum(lot.num_replicas for lot in experiment.lots)
+    console.print(f"{total - todo} of {total} trainings are there, {todo} to go.")
+    if not todo:
+        return
+    left = run_side_by_side(target, options, experiment, store, how, workers, console)
+    if left:
+        console.print(f"{left} trainings are in the hands of another process; run again later.")
 
 
 def run_side_by_side(
