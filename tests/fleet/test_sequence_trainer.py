@@ -107,13 +107,16 @@ def test_seeds_differ_and_repeat():
     assert not equal(first._weights(), other._weights())
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_resumes_as_if_nothing_had_happened(tmp_path, dropout):
-    options = {**OPTIONS, "dropout": dropout, "gate_dropout": dropout}
-    whole = make_fleet(model_options=options)
+@pytest.mark.parametrize(("dropout", "optimiser"), [(0.0, "adamw"), (0.3, "adamw"), (0.0, "muon")])
+def test_resumes_as_if_nothing_had_happened(tmp_path, dropout, optimiser):
+    changes = {
+        "model_options": {**OPTIONS, "dropout": dropout, "gate_dropout": dropout},
+        "optimiser": optimiser,
+    }
+    whole = make_fleet(**changes)
     (expected,) = whole.train()
     path = tmp_path / "checkpoint.safetensors"
-    killed = make_fleet(model_options=options)
+    killed = make_fleet(**changes)
 
     def stop(news):
         if news["step"] == 8:
@@ -121,7 +124,7 @@ def test_resumes_as_if_nothing_had_happened(tmp_path, dropout):
 
     with pytest.raises(KeyboardInterrupt):
         killed.train(checkpoint=path, checkpoint_seconds=0, on_progress=stop)
-    resumed = make_fleet(model_options=options)
+    resumed = make_fleet(**changes)
     (result,) = resumed.train(checkpoint=path)
     assert equal(whole._weights(), resumed._weights())
     assert result.curves == expected.curves

@@ -14,7 +14,7 @@ from wug.core.errors import require_at_least, require_choice
 from wug.core.schedules import Constant, Schedule
 from wug.core.sequences import SequenceTask
 
-OPTIMISERS = ("adamw", "adam")
+OPTIMISERS = ("adamw", "adam", "muon")
 PRECISIONS = ("float32", "bfloat16")
 
 
@@ -27,7 +27,8 @@ class SequencePlan:
         batch_size: Sequences of a batch.
         evaluate_every: Steps between evaluations; the first is after so many steps.
         learning_rate: Of the optimiser.
-        optimiser: ``"adamw"`` or ``"adam"``, with torch's default settings.
+        optimiser: ``"adamw"`` or ``"adam"``, with torch's default settings, or ``"muon"``, which
+            is AdamW for what is not a matrix of a layer.
         weight_decay: Of the optimiser.
         clip_norm: Gradients are scaled to at most this norm.
         bucketed: Whether the sequences of a batch have about the same length; if so, every one is
@@ -44,7 +45,7 @@ class SequencePlan:
     batch_size: int = 512
     evaluate_every: int = 1_000
     learning_rate: Schedule = Constant(1e-3)
-    optimiser: Literal["adamw", "adam"] = "adamw"
+    optimiser: Literal["adamw", "adam", "muon"] = "adamw"
     weight_decay: float = 0.0
     clip_norm: float | None = None
     bucketed: bool = True

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from wug.core.sequences import SequenceSet, Split
 from wug.fleet.batches import Batches
 from wug.fleet.engine import OnProgress, Result
+from wug.fleet.muon import make_optimisers
 from wug.fleet.sequence_plan import SequenceLot
 from wug.functional.streams import stream_key
 from wug.records import config_hash, write_atomic
@@ -70,10 +71,7 @@ class SequenceFleet:
         self.model = lot.build().to(device)
         self.batches = Batches(lot.task.examples("train"), lot.plan, lot.seed)
         self.sets = {split: lot.task.examples(split) for split in WATCHED}
-        kind = torch.optim.AdamW if lot.plan.optimiser == "adamw" else torch.optim.Adam
-        self.optimiser = kind(
-            self.model.parameters(), lr=0.0, weight_decay=lot.plan.weight_decay, fused=True
-        )
+        self.optimisers = make_optimisers(self.model, lot.plan)
         self.best = self._weights()
         self.progress = Progress()
         self._step: Callable[..., Any] | None = None
@@ -129,14 +127,15 @@ class SequenceFleet:
             noise = stream_key("noise", self.lot.name, self.lot.seed, progress.step)
             torch.manual_seed(noise[0])
             for step, rate in enumerate(rates, progress.step):
-                for group in self.optimiser.param_groups:
-                    group["lr"] = float(rate)
                 loss = self._loss(self.batches.at(step))
-                self.optimiser.zero_grad(set_to_none=True)
+                self.model.zero_grad(set_to_none=True)
                 loss.backward()
                 if plan.clip_norm is not None:
                     nn.utils.clip_grad_norm_(parameters, plan.clip_norm)
-                self.optimiser.step()
+                for optimiser in self.optimisers:
+                    for group in optimiser.param_groups:
+                        group["lr"] = float(rate)
+                    optimiser.step()
                 total += loss.detach()
                 spent = progress.seconds + time.monotonic() - began
                 if plan.seconds is not None and spent >= plan.seconds:
@@ -309,8 +308,12 @@ class SequenceFleet:
         """Write everything that a resumed training needs."""
         tensors = {f"model.{name}": value for name, value in self._weights().items()}
         tensors |= {f"best.{name}": value for name, value in self.best.items()}
-        for place, state in self.optimiser.state_dict()["state"].items():
-            tensors |= {f"optimiser.{place}.{name}": value for name, value in state.items()}
+        for number, optimiser in enumerate(self.optimisers):
+            for place, state in optimiser.state_dict()["state"].items():
+                slots = {
+                    f"optimiser{number}.{place}.{name}": value for name, value in state.items()
+                }
+                tensors |= slots
         about = {"fingerprint": self._fingerprint(), "progress": json.dumps(vars(self.progress))}
         write_atomic(
             path, save({name: value.contiguous() for name, value in tensors.items()}, about)
@@ -332,12 +335,13 @@ class SequenceFleet:
             parts.setdefault(part, {})[rest] = value.to(self.device)
         self.model.load_state_dict(parts["model"])
         self.best = parts["best"]
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, value in parts.get("optimiser", {}).items():
-            place, _, slot = name.partition(".")
-            state.setdefault(int(place), {})[slot] = value
-        groups = self.optimiser.state_dict()["param_groups"]
-        self.optimiser.load_state_dict({"state": state, "param_groups": groups})
+        for number, optimiser in enumerate(self.optimisers):
+            state: dict[int, dict[str, Tensor]] = {}
+            for name, value in parts.get(f"optimiser{number}", {}).items():
+                place, _, slot = name.partition(".")
+                state.setdefault(int(place), {})[slot] = value
+            groups = optimiser.state_dict()["param_groups"]
+            optimiser.load_state_dict({"state": state, "param_groups": groups})
         self.progress = Progress(**json.loads(about["progress"]))
         return True
 
