@@ -26,7 +26,6 @@ from formula_suite import NOISY, SUITE, Formula
 from formula_tables import Record, make_sheets, markdown, text
 from rich.console import Console
 
-CORES = 2
 IMPORT_SECONDS, GRACE_SECONDS = 120, 5
 LIMIT_HOURS = 2.5
 PRELOADED = ("sympy", "sklearn.linear_model", "sklearn.neural_network", "tyro", "rich.table")
@@ -79,9 +78,9 @@ def run(method: Method, task: Task) -> Record:
     return record | {"when": datetime.now().isoformat(timespec="seconds")}
 
 
-def measure(method: Method, tasks: Sequence[Task]) -> Iterator[Record]:
+def measure(method: Method, tasks: Sequence[Task], cores: int) -> Iterator[Record]:
     """Run the fits, side by side where the method uses a single core, and yield their records."""
-    with ThreadPoolExecutor(1 if method.threaded else CORES) as pool:
+    with ThreadPoolExecutor(1 if method.threaded else cores) as pool:
         for done in as_completed([pool.submit(run, method, task) for task in tasks]):
             yield done.result()
 
@@ -149,6 +148,7 @@ def main(
     noise: tuple[float, ...] = (0.0, *NOISY),
     time: float = 30.0,
     seed: int = 0,
+    cores: int = 2,
     out: Path = Path("runs/benchmarks/formulas.jsonl"),
     table: bool = False,
 ) -> None:
@@ -160,6 +160,7 @@ def main(
         noise: Which noise levels.
         time: Seconds per fit.
         seed: Of the methods; the rows are fixed.
+        cores: For a fit, or for fits side by side of a method that can use only one.
         out: Where the records are.
         table: Print the tables alone.
     """
@@ -169,21 +170,21 @@ def main(
     if not table:
         records, plan = read(out), {}
         for method in available(methods, console):
-            threads = CORES if method.threaded else 1
+            threads = cores if method.threaded else 1
             tasks = [
                 Task(formula=one, seconds=time, threads=threads, seed=seed) for one in formulas
             ]
             plan[method] = unmeasured(method, tasks, records)
-        longest = sum(one.seconds * one.threads / CORES for each in plan.values() for one in each)
+        longest = sum(one.seconds * one.threads / cores for each in plan.values() for one in each)
         console.print(
             f"{sum(map(len, plan.values()))} fits to run, at most {longest / 3600:.1f} hours "
             f"(the bar is {LIMIT_HOURS})"
         )
         if hasattr(os, "sched_setaffinity"):  # the same cores on a machine of any size
-            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
         multiprocessing.set_forkserver_preload([*PRELOADED, *(one.needs[0] for one in plan)])
         for method, todo in plan.items():
-            for record in measure(method, todo):
+            for record in measure(method, todo, cores):
                 append(out, record)
                 console.print(
                     f"{method.name:9} {record['formula']:30} {record['noise']:<5} "
