@@ -67,12 +67,12 @@ def make_sheets(
     measured = Sheet(
         title="Errors outside the training range, and times",
         columns=("method", *(f"error, {name}" for name in names), "seconds", "longest",
-                 "processor seconds", "without an answer", "version"),
+                 "processor seconds", "without an answer", "threads", "version"),
         rows=tuple(
             (method, *(median_error(of(method, noisy(share))) for share in levels),
              seconds(of(method), "seconds", median), seconds(of(method), "seconds", max),
              seconds(of(method), "cpu_seconds", median), overruns(of(method)),
-             versions(of(method)))
+             distinct(of(method), "threads"), distinct(of(method), "version"))
             for method in methods
         ),
         notes=ERROR_NOTES,
@@ -113,8 +113,8 @@ RECOVERY_NOTES = (
 )
 ERROR_NOTES = (
     "Medians. Error: root mean squared error far outside the training range as a share of the "
-    "targets' root mean square; no answer counts as infinite. wug and pyoperon fit alone with two "
-    "threads, the others side by side on a core each. Times are those of the fit, without imports.",
+    "targets' root mean square; no answer counts as infinite. Each thread has a core of its own. "
+    "Times are those of the fit, without imports.",
 )
 
 
@@ -146,9 +146,9 @@ def overruns(records: Sequence[Record | None]) -> str:
     return str(sum(one is not None and one["status"] != "fitted" for one in records))
 
 
-def versions(records: Sequence[Record | None]) -> str:
-    """Return the versions that were measured."""
-    return ", ".join(sorted({one["version"] for one in records if one is not None})) or "-"
+def distinct(records: Sequence[Record | None], name: str) -> str:
+    """Return what fits were measured with, such as versions."""
+    return ", ".join(sorted({str(one[name]) for one in records if one is not None})) or "-"
 
 
 def cell(record: Record | None) -> str:
