@@ -1,3 +1,4 @@
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -64,6 +65,18 @@ def test_rows_are_every_interval_and_the_last_step() -> None:
         assert result.curves["step"] == [0, 20, 40, 50]
         assert {len(curve) for curve in result.curves.values()} == {4}
         assert set(result.curves) == {"step", "validation", "test", "sparsity"}
+
+
+def test_news_carry_the_medians_of_the_row() -> None:
+    news: list[dict[str, Any]] = []
+    first, *others = (lot := small_lot()).variants
+    wild = replace(first, learning_rate=Constant(1e30))
+    results = new_fleet(replace(lot, variants=(wild, *others))).train(on_progress=news.append)
+    assert any(result.outcome["diverged"] for result in results)
+    for place, line in enumerate(news, 1):
+        for name in ("validation", "test", "sparsity"):
+            row = sorted(v for r in results if not math.isnan(v := r.curves[name][place]))
+            assert line[name] == pytest.approx(row[(len(row) - 1) // 2], rel=5e-3)
 
 
 def test_the_weights_in_the_outcome_are_those_of_the_selected_row() -> None:

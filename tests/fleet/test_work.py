@@ -11,6 +11,7 @@ from wug.fleet.experiment import Experiment, Layout
 from wug.fleet.plan import TrainingPlan
 from wug.fleet.work import WorkOptions, longest_first, unfinished, work
 from wug.records import Record, RunStore, read_run
+from wug.report.progress import curves_of, read_news
 
 OPTIONS = WorkOptions(compile="off", threads=1, checkpoint_seconds=0.0)
 PLAN = TrainingPlan(steps=20, evaluate_every=10, batch_size=8)
@@ -68,6 +69,13 @@ def test_progress_ends_at_the_last_step(tmp_path: Path) -> None:
     work(make_experiment(), tmp_path, OPTIONS)
     news = read_run(tmp_path).progress()
     assert {lot: line["step"] for lot, line in news.items()} == {"nau": 20, "nmu": 20}
+
+
+def test_progress_draws_curves_on_the_live_page(tmp_path: Path) -> None:
+    work(make_experiment(), tmp_path, OPTIONS)
+    curves = curves_of(read_news(tmp_path / "progress" / "nmu.jsonl"))
+    assert set(curves) == {"validation", "test", "sparsity"}
+    assert all([step for step, _ in points] == [10, 20] for points in curves.values())
 
 
 def test_it_stops_when_its_parent_is_gone(tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ class Fleet:
         Args:
             checkpoint: File to resume from and to save to; none means no checkpoints.
             checkpoint_seconds: Least time between two saves.
-            on_progress: Called after each evaluation.
+            on_progress: Called after each evaluation with how far it is and with `medians`.
         """
         plan, memory = self.lot.plan, self.memory
         if checkpoint is not None and load_checkpoint(checkpoint, self):
@@ -275,9 +275,15 @@ class Fleet:
                 saved = time.monotonic()
             if on_progress is not None:
                 rate = (memory.step - first) * self.lot.num_replicas / max(now - began, 1e-9)
-                on_progress({"step": memory.step, "steps": plan.steps, "rate": rate,
-                             "replicas": self.lot.num_replicas})  # fmt: skip
+                on_progress({**self.medians(), "step": memory.step, "steps": plan.steps,
+                             "rate": rate, "replicas": self.lot.num_replicas})  # fmt: skip
         return self.results()
+
+    def medians(self) -> dict[str, float]:
+        """Return the last row of the curves as medians over the replicas, to three digits."""
+        last = {name: rows[self.memory.num_rows - 1] for name, rows in self.memory.curves.items()}
+        del last["finite"]
+        return {name: float(f"{row.nanmedian().item():.3g}") for name, row in last.items()}
 
     def results(self) -> list[Result]:
         """Judge every replica by its curves."""

@@ -23,12 +23,15 @@
     return seconds < 3600 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
   }
 
-  // One picture of all values of a lot, on a log scale where they spread far.
+  // One picture of all values of a lot, on a log scale where they spread far; errors that have got
+  // to zero are at the bottom then.
   function picture(curves, steps) {
     const values = Object.values(curves).flatMap((points) => points.map((point) => point[1]));
     const low = Math.min(...values);
     const high = Math.max(...values);
-    const scale = low > 0 && high / low > 50 ? Math.log : (value) => value;
+    const least = Math.min(...values.filter((value) => value > 0));
+    const spread = low >= 0 && high / least > 50;
+    const scale = spread ? (value) => Math.log(Math.max(value, least)) : (value) => value;
     const [bottom, top] = [scale(low), scale(high)];
     const x = (step) => (WIDTH * step) / steps;
     const y = (value) => HEIGHT - SPACE
