@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from wug.records import Record, RunFolderError, RunStore, clear_run, pack_run, read_run
+from wug.records.archive import MOST_MODEL_BYTES
 
 
 @pytest.fixture
@@ -69,3 +70,24 @@ def test_a_damaged_run_is_not_packed(tmp_path: Path, store: RunStore) -> None:
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(RunFolderError, match="is damaged and can't be packed"):
         pack_run(store, tmp_path / "packed")
+
+
+def test_chosen_networks_are_packed(tmp_path: Path, store: RunStore) -> None:
+    folder = store.folder / "models"
+    folder.mkdir()
+    for name in ("ndr-0", "ndr-1"):
+        (folder / f"{name}.safetensors").write_bytes(name.encode())
+    (folder / "large.safetensors").write_bytes(bytes(MOST_MODEL_BYTES + 1))
+    (folder / ".ndr-2.safetensors").write_bytes(b"half")
+    packed = tmp_path / "packed"
+    pack_run(store, packed, models=["ndr-0"])
+    pack_run(store, packed, models=["ndr-1"])
+    assert os.listdir(packed / "models") == ["ndr-1.safetensors"]
+    assert (packed / "models" / "ndr-1.safetensors").read_bytes() == b"ndr-1"
+    pack_run(read_run(packed), tmp_path / "again", models=["ndr-1"])
+    assert os.listdir(tmp_path / "again" / "models") == ["ndr-1.safetensors"]
+    for name, reason in (("large", "too large to ship"), ("../run", "large, ndr-0, ndr-1"),
+                         (".ndr-2", "has no network")):  # fmt: skip
+        with pytest.raises(RunFolderError, match=reason):
+            pack_run(store, tmp_path / "none", models=[name])
+    assert not (tmp_path / "none").exists()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wug.records import Trace, write_trace
+from wug.records import Trace, pack_run, read_run, write_trace
 from wug.report.catalog import UnfitError
 from wug.report.pages.routing import routing_data
 from wug.report.site import make_pages, write_site
@@ -46,6 +46,14 @@ def test_pages_exist_when_traces_do(
     assert not wanted & set(pages(folder))
     write_trace(folder, "one", *traces_by_hand.routing(traces_by_hand.chain, "110"))
     assert wanted & set(pages(folder)) == {"routing.html", ROUTING}
+
+
+def test_a_packed_run_has_the_same_pages_of_traces(folder: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "packed" / "demo" / "paper"
+    pack_run(read_run(folder), packed, curves=False)
+    ours, theirs = pages(folder), pages(packed)
+    for path in ("routing.html", "symbols.html", ROUTING, SYMBOLS):
+        assert ours[path] == theirs[path]
 
 
 def test_the_player_has_what_the_trace_says(folder: Path, traces_by_hand: SimpleNamespace) -> None:

@@ -16,6 +16,7 @@ def pack(
     destination: Annotated[Path, tyro.conf.Positional],
     *,
     without_curves: bool = False,
+    models: tuple[str, ...] = (),
 ) -> None:
     """Pack the records of a run into one compressed file; wug show reads it like a run folder.
 
@@ -23,8 +24,11 @@ def pack(
         run: A run folder or an experiment.
         destination: The folder to write.
         without_curves: Leave the learning curves out, which are most of the size.
+        models: Trained networks to take along for the lab of wug serve: names of files in the run's
+            models folder, without their ending.
     """
-    for problem in pack_run(read_run(find_run(run)), destination, curves=not without_curves):
+    source = read_run(find_run(run))
+    for problem in pack_run(source, destination, curves=not without_curves, models=models):
         print(problem)
     size = sum(path.stat().st_size for path in destination.rglob("*") if path.is_file())
     print(f"wrote {destination} ({size / 1e6:.2f} MB)")

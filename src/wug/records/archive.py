@@ -1,6 +1,7 @@
 """Packing a run into a few small files that can be shipped."""
 
 import lzma
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +14,14 @@ from wug.records.segments import Problem, encode_segment
 from wug.records.traces import FOLDER as TRACES
 from wug.records.traces import SUFFIX, trace_path
 
+MODELS = "models"
 MOST_TRACE_BYTES = 200_000
+MOST_MODEL_BYTES = 3_000_000
 
 
-def pack_run(run: Run, destination: Path | str, *, curves: bool = True) -> list[Problem]:
+def pack_run(
+    run: Run, destination: Path | str, *, curves: bool = True, models: Collection[str] = ()
+) -> list[Problem]:
     """Writes run.json, catalog.json, records.jsonl.xz and traces; `read_run` reads them as a run.
 
     The same records give the same bytes, in whatever order they were made.
@@ -25,12 +30,14 @@ def pack_run(run: Run, destination: Path | str, *, curves: bool = True) -> list[
         run: The run.
         destination: The folder to write to; made if it is not there.
         curves: Whether the records keep their curves, which are most of their size.
+        models: Names of trained networks to take along; each may have 3 MB.
 
     Returns:
         The traces that are left out, because they can't be read or are too large to ship.
 
     Raises:
-        RunFolderError: The run is damaged, or the destination is an unpacked run folder.
+        RunFolderError: The run is damaged, it has no such network, or the destination is an
+            unpacked run folder.
         StorageError: The disk refuses.
     """
     destination = Path(destination)
@@ -40,6 +47,7 @@ def pack_run(run: Run, destination: Path | str, *, curves: bool = True) -> list[
         raise RunFolderError(
             f"{run.folder} is damaged and can't be packed ({problems[0]}): run it again first."
         )
+    networks = [_model(run, name) for name in models]
 
     def order(record: Record) -> str:
         return record.identity
@@ -52,23 +60,38 @@ def pack_run(run: Run, destination: Path | str, *, curves: bool = True) -> list[
     catalog = run.folder / CATALOG_NAME
     write_atomic(destination / CATALOG_NAME, catalog.read_bytes() if catalog.exists() else "{}\n")
     write_atomic(destination / MANIFEST_NAME, run.manifest.to_text())
-    return _pack_traces(run, destination)
-
-
-def _pack_traces(run: Run, destination: Path) -> list[Problem]:
-    """Copies the traces that are whole and small, and removes those of an earlier packing."""
+    _copy(networks, destination / MODELS)
     traces, left_out = run.traces()
-    kept = set()
-    for trace in traces:
-        path = trace_path(run.folder, trace.name)
-        data = path.read_bytes()
-        if len(data) > MOST_TRACE_BYTES:
-            reason = f"left out, as {len(data) / 1e3:.0f} KB are too large to ship"
+    small = []
+    for path in (trace_path(run.folder, trace.name) for trace in traces):
+        if (size := path.stat().st_size) <= MOST_TRACE_BYTES:
+            small.append(path)
+        else:
+            reason = f"left out, as {size / 1e3:.0f} KB are too large to ship"
             left_out.append(Problem(path, None, reason))
-            continue
-        write_atomic(destination / TRACES / path.name, data)
-        kept.add(path.name)
-    for path in destination.glob(f"{TRACES}/*{SUFFIX}"):
-        if path.name not in kept:
-            path.unlink()
+    _copy(small, destination / TRACES)
     return left_out
+
+
+def _model(run: Run, name: str) -> Path:
+    """Gives the file of a trained network that can be shipped."""
+    known = {path.stem: path for path in sorted(run.folder.glob(f"{MODELS}/[!.]*{SUFFIX}"))}
+    if name not in known:
+        raise RunFolderError(
+            f"{run.folder} has no network {name!r}; it has {', '.join(known) or 'none'}."
+        )
+    if (size := known[name].stat().st_size) > MOST_MODEL_BYTES:
+        raise RunFolderError(
+            f"{known[name]} is too large to ship: {size / 1e6:.1f} MB; "
+            f"{MOST_MODEL_BYTES / 1e6:.0f} MB are the most."
+        )
+    return known[name]
+
+
+def _copy(paths: Collection[Path], folder: Path) -> None:
+    """Copies files, and removes what an earlier packing left beside them."""
+    for path in paths:
+        write_atomic(folder / path.name, path.read_bytes())
+    for path in folder.glob(f"*{SUFFIX}"):
+        if path.name not in {kept.name for kept in paths}:
+            path.unlink()
