@@ -14,34 +14,39 @@ from wug.experiments.csordas2023.depth import num_layers
 from wug.experiments.csordas2023.networks import Family, Setting, Settings
 from wug.fleet.sequence_plan import SequencePlan
 
-STEPS = 3_000
 NDR_SEEDS, RIVAL_SEEDS = 3, 1
 SIZES: dict[str, Any] = {"features": 128, "hidden_features": 256}
 # More layers without a gate can hardly be trained (csordas2023, appendix D.3.3).
 PLAIN_LAYERS = 11
 
 
-def plan(steps: int = STEPS) -> SequencePlan:
+def plan(steps: int, evaluate_every: int, **changes: Any) -> SequencePlan:
     """Return the training of every row of a table."""
     return SequencePlan(
         steps=steps,
         batch_size=64,
-        balanced=True,
         optimiser="muon",
         weight_decay=0.01,
-        evaluate_every=100,
+        evaluate_every=evaluate_every,
         learning_rate=WarmUp(1e-3, 300, steps=steps),
         clip_norm=1.0,
         patience=10,
+        **changes,
     )
 
 
 def settings(
-    *, train_layers: int, test_layers: int, num_heads: int, readout: str = "last"
+    plan: SequencePlan,
+    *,
+    train_layers: int,
+    test_layers: int,
+    num_heads: int,
+    readout: str = "last",
 ) -> Settings:
     """Return the networks of a table.
 
     Args:
+        plan: How all of them are trained.
         train_layers: Of the networks with a gate.
         test_layers: The same in evaluations.
         num_heads: The same; transformers without a gate have 4.
@@ -57,14 +62,18 @@ def settings(
     }
     ndr = {**gated, "num_steps": train_layers, "test_steps": test_layers, "modified": True}
     return {
-        **{name: Setting(options=o, plan=plan(), seeds=RIVAL_SEEDS) for name, o in rivals.items()},
-        "ndr": Setting(options=ndr, plan=plan(), seeds=NDR_SEEDS),
+        **{name: Setting(options=o, plan=plan, seeds=RIVAL_SEEDS) for name, o in rivals.items()},
+        "ndr": Setting(options=ndr, plan=plan, seeds=NDR_SEEDS),
     }
 
 
+# With all lengths in every batch, networks learn tables and compositions side by side.
+TABLES = plan(3_000, evaluate_every=100, balanced=True)
+EXPRESSIONS = plan(8_000, evaluate_every=400)
+
 # Compositional table lookup (ctl, ctl_depth, ctl_act): lengths 1-5, tested at 9-10.
 CTL = settings(
-    train_layers=num_layers(5, extra=3), test_layers=num_layers(10, extra=4), num_heads=1
+    TABLES, train_layers=num_layers(5, extra=3), test_layers=num_layers(10, extra=4), num_heads=1
 )
 CTL_DATA: dict[str, Any] = {}
 CTL_ROWS = ("lstm", "bilstm", "relative", "geometric", "ndr")
@@ -73,12 +82,16 @@ ACT_ROWS = ("relative_graves", "relative_gate", "ndr")
 
 # Depths 1-5, tested at 7-8.
 ARITHMETIC = settings(
-    train_layers=num_layers(5, extra=3), test_layers=num_layers(8, extra=4), num_heads=4
+    EXPRESSIONS,
+    train_layers=num_layers(5, extra=3),
+    test_layers=num_layers(8, extra=4),
+    num_heads=4,
 )
 ARITHMETIC_DATA: dict[str, Any] = {}
 ARITHMETIC_ROWS = ("bilstm", "relative", "ndr")
 
 LISTOPS = settings(
+    EXPRESSIONS,
     train_layers=num_layers(5, steps_per_operation=2, extra=2),
     test_layers=num_layers(8, steps_per_operation=2, extra=4),
     num_heads=4,
@@ -89,7 +102,11 @@ LISTOPS_ROWS = ("bilstm", "relative", "ndr")
 
 # Up to six functions, in training and in the test (ctlpp_ar, ctlpp_staged).
 CTLPP = settings(
-    train_layers=num_layers(6), test_layers=num_layers(6, extra=4), num_heads=4, readout="first"
+    TABLES,
+    train_layers=num_layers(6),
+    test_layers=num_layers(6, extra=4),
+    num_heads=4,
+    readout="first",
 )
 CTLPP_DATA: dict[str, Any] = {}
 CTLPP_ROWS = ("bilstm", "relative", "ndr")
