@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -22,7 +22,8 @@ def card(
     rivals: bool = False,
     tasks: tuple[str, ...] = (),
     name: str | None = None,
-    batch_size: int = 128,
+    batch_size: int = 64,
+    optimiser: Literal["muon", "adamw", "adam"] = "muon",
     learning_rate: float = 1e-3,
     evaluate_every: int = 200,
     seed: int = 0,
@@ -43,7 +44,8 @@ def card(
         tasks: Which tasks; all if not given.
         name: What to call it; the class in lower case if not given.
         batch_size: Sequences of a batch.
-        learning_rate: Of AdamW.
+        optimiser: Muon moves all directions of a matrix alike, and AdamW the rest of the weights.
+        learning_rate: Of the optimiser, after a warm-up of 300 steps.
         evaluate_every: Steps between evaluations.
         seed: Of weights and batches.
         out: The run's folder; runs/card/MINUTES if not given, where all your models meet.
@@ -69,8 +71,8 @@ def card(
         require_device(device)
         options = CardOptions(
             model=model, minutes=minutes, rivals=rivals, tasks=tasks, name=name,
-            batch_size=batch_size, learning_rate=learning_rate, evaluate_every=evaluate_every,
-            seed=seed,
+            batch_size=batch_size, optimiser=optimiser, learning_rate=learning_rate,
+            evaluate_every=evaluate_every, seed=seed,
         )  # fmt: skip
         plan = make(options)
         try_model(options)

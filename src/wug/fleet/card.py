@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -23,11 +23,10 @@ COLUMNS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "ctlpp_a": ("ctlpp", {"variant": "A"}),
     "ctlpp_r": ("ctlpp", {"variant": "R"}),
 }
-SMALL = {"features": 64, "hidden_features": 128}
+SMALL = {"features": 128, "hidden_features": 256, "num_heads": 4}
 # Row -> model and its options: what a model can be compared with, of about the same size.
 RIVALS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "ndr": ("ndr", {**SMALL, "num_steps": 8, "test_steps": 14, "modified": True,
-                    "gate_dropout": 0.1}),
+    "ndr": ("ndr", {**SMALL, "num_steps": 8, "test_steps": 14, "modified": True}),
     "relative": ("transformer", {**SMALL, "attention": "relative", "num_layers": 8}),
     "transformer": ("transformer", {**SMALL, "attention": "absolute", "num_layers": 8}),
     "lstm": ("lstm", {"features": 128}),
@@ -49,7 +48,8 @@ class CardOptions:
         tasks: Which columns; all if empty.
         seed: Of weights and batches.
         batch_size: Sequences of a batch.
-        learning_rate: Of AdamW, after a warm-up of 500 steps.
+        optimiser: One of those of a `SequencePlan`.
+        learning_rate: Of the optimiser, after a warm-up of 300 steps.
         evaluate_every: Steps between evaluations.
     """
 
@@ -59,7 +59,8 @@ class CardOptions:
     rivals: bool = False
     tasks: tuple[str, ...] = ()
     seed: int = 0
-    batch_size: int = 128
+    batch_size: int = 64
+    optimiser: Literal["muon", "adamw", "adam"] = "muon"
     learning_rate: float = 1e-3
     evaluate_every: int = 200
     model_options: Mapping[str, Any] = field(default_factory=dict)
@@ -129,7 +130,8 @@ def card(options: CardOptions) -> Experiment:
         steps=ENDLESS,
         batch_size=options.batch_size,
         evaluate_every=options.evaluate_every,
-        learning_rate=WarmUp(options.learning_rate, 500),
+        optimiser=options.optimiser,
+        learning_rate=WarmUp(options.learning_rate, 300),
         weight_decay=0.01,
         clip_norm=1.0,
         seconds=60 * options.minutes / len(columns),
