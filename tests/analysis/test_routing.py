@@ -201,6 +201,7 @@ def test_of_a_network_equals_its_trace_of_each_problem_alone():
 def test_record_of_a_network(tmp_path):
     task = CTL()
     network = NDR(task.num_tokens, task.num_classes, **SMALL, num_steps=3).eval()
+    nn.init.constant_(network.gate.bias_out, -9.0)
     tokens = task.encode("b a 101")
     arrays, about = routing_record(network, task, tokens)
     trace = network.trace(torch.tensor([tokens]), torch.tensor([3]))
@@ -211,7 +212,7 @@ def test_record_of_a_network(tmp_path):
     assert about["operands"] == [[], [2], [3], [], []]
     assert about["answer"] == task.classes[task.answer(tokens)]
     assert about["prediction"] == task.classes[int(trace["logits"].argmax())]
-    assert about["score"] is None  # gates are closed at first
+    assert about["score"] is None  # all gates are closed
     save_file(arrays, tmp_path / "trace.safetensors", {"about": json.dumps(about)})
     with safe_open(tmp_path / "trace.safetensors", framework="numpy") as file:
         assert json.loads(file.metadata()["about"]) == about

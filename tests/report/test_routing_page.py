@@ -164,7 +164,7 @@ def test_odd_values_are_drawn_harmlessly(
     assert "mean over all heads" in page
     odd = next(data for data in blocks(page) if data["columns"][1].startswith("__proto__"))
     assert odd["openness"][0][:5] == [0, 0, 0, 0, 1] and odd["score"] is None
-    assert odd["threshold"] == 0.5
+    assert odd["threshold"] == 0.2
 
 
 def test_symbols_are_ordered_by_cluster_and_group(folder: Path) -> None:

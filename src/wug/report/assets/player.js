@@ -6,7 +6,7 @@
 //   data.arcs        [step][head]: a list of [target, source, weight], without the small weights
 //   data.openness    [step][column]: how far each copy gate is open, 0 to 1; absent without gates
 //   data.operands    [column]: the columns that it needs (the true dependencies); may be absent
-//   data.threshold   openness above which a column counts as written; 0.5 if absent
+//   data.threshold   openness above which a column counts as written; 0.2 if absent
 //   data.answer      the right answer, and data.prediction, the network's; may be absent
 //   data.score       routing score, 0 to 1; null where no gate opened that had to wait
 // Null is as good as absent. Of attention, arcs and openness one must be there.
@@ -162,7 +162,7 @@
       boxes.forEach(({ gate, group }, i) => {
         const open = gates?.[i] ?? 0;
         gate.style.clipPath = `inset(${(100 * (1 - open)).toFixed(1)}% 0 0 0)`;
-        group.classList.toggle("open", open > 0.5);
+        group.classList.toggle("open", open > 0.5); // the label stands on the filled part
         group.classList.toggle("early", Boolean(state?.early[i]));
         group.classList.toggle("ready", Boolean(state?.ready[i] && data.operands[i].length));
       });
@@ -247,7 +247,7 @@
 
   window.wugRouting = (element, given) => {
     const data = { ...given };
-    data.threshold ??= 0.5;
+    data.threshold ??= 0.2;
     data.operands ??= data.columns.map(() => []);
     data.arcs ??= data.attention ? sparse(data.attention) : null;
     const numSteps = (data.openness ?? data.arcs).length;

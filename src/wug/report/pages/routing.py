@@ -18,7 +18,7 @@ from wug.report.sources import RunSource, Sources, network_name
 KIND = "routing"
 LEAST_WEIGHT = 0.05  # less is not drawn
 MOST_COLUMNS, MOST_STEPS, MOST_HEADS, MOST_ARCS = 200, 100, 16, 60_000
-THRESHOLD = 0.5
+THRESHOLD = 0.2
 
 LEAD = (
     "A column is a token of the problem. In every step it reads from others (the arcs: the wider "
