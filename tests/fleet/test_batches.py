@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from wug.core.sequences import SequenceSet
@@ -33,7 +34,7 @@ def test_buckets_hold_about_the_same_lengths_and_are_no_wider():
 
 
 def test_batches_depend_on_seed_and_step_alone():
-    for options in ({}, {"bucketed": False}, {"balanced": True}):
+    for options in ({}, {"bucketed": False}, {"level_power": 1.0}):
         plan = SequencePlan(steps=1, batch_size=10, **options)
         first, again, other = (Batches(some_examples(), plan, seed) for seed in (0, 0, 1))
         steps = (0, 7, 25)
@@ -57,9 +58,10 @@ def test_a_batch_is_no_larger_than_the_set():
     assert len(batches.at(5)) == 2
 
 
-def test_balanced_draws_every_level_alike_often():
-    plan = SequencePlan(steps=1, batch_size=3_000, balanced=True)
+@pytest.mark.parametrize(("power", "shares"), [(0.0, (2, 2, 2)), (1.0, (1, 2, 3))])
+def test_levels_are_drawn_by_a_power_of_theirs(power, shares):
+    plan = SequencePlan(steps=1, batch_size=3_000, level_power=power)
     examples = some_examples((30, 400, 6_000))
     counts = torch.bincount(Batches(examples, plan, seed=0).at(0).levels)[1:]
-    # Binomial with n = 3,000 and p = 1/3: five standard deviations are 129.
-    assert (counts - 1_000).abs().max() < 129
+    # Binomial with n = 3,000 and p of at most 1/2: five standard deviations are at most 137.
+    assert (counts - 500 * torch.tensor(shares)).abs().max() < 137

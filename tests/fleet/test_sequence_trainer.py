@@ -69,6 +69,20 @@ def test_is_a_plain_loop():
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
+def test_averages_of_the_latest_weights_are_judged():
+    plain, fleet = make_fleet(), make_fleet(averaging=0.7)
+    expected = None
+    for step in range(1, 4):
+        plain.advance(step)
+        weights = plain._weights()
+        expected = expected or weights
+        expected = {name: 0.7 * expected[name] + 0.3 * weights[name] for name in weights}
+    fleet.advance(3)
+    for name, value in fleet._weights().items():
+        torch.testing.assert_close(value, expected[name])
+    assert equal(plain.model.state_dict(), fleet.model.state_dict())
+
+
 def test_errors_are_counted_by_level():
     fleet = make_fleet()
     test = TASK.examples("test")
@@ -107,12 +121,12 @@ def test_seeds_differ_and_repeat():
     assert not equal(first._weights(), other._weights())
 
 
-@pytest.mark.parametrize(("dropout", "optimiser"), [(0.0, "adamw"), (0.3, "adamw"), (0.0, "muon")])
-def test_resumes_as_if_nothing_had_happened(tmp_path, dropout, optimiser):
-    changes = {
-        "model_options": {**OPTIONS, "dropout": dropout, "gate_dropout": dropout},
-        "optimiser": optimiser,
-    }
+@pytest.mark.parametrize(
+    ("dropout", "plan"),
+    [(0.0, {}), (0.3, {}), (0.0, {"optimiser": "muon"}), (0.0, {"averaging": 0.7})],
+)
+def test_resumes_as_if_nothing_had_happened(tmp_path, dropout, plan):
+    changes = {"model_options": {**OPTIONS, "dropout": dropout, "gate_dropout": dropout}, **plan}
     whole = make_fleet(**changes)
     (expected,) = whole.train()
     path = tmp_path / "checkpoint.safetensors"

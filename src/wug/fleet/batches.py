@@ -38,8 +38,8 @@ class Batches:
         self.examples, self.plan, self.seed = examples, plan, seed
         self.size = min(plan.batch_size, len(examples))
         self.num_batches = len(examples) // self.size
-        _, level, counts = examples.levels.unique(return_inverse=True, return_counts=True)
-        self._chances = (1 / counts.double())[level].cumsum(0)
+        levels, place, counts = examples.levels.unique(return_inverse=True, return_counts=True)
+        self._chances = (levels.double() ** (plan.level_power or 0) / counts)[place].cumsum(0)
         self._epoch = lru_cache(maxsize=1)(self._make_epoch)
 
     def at(self, step: int) -> SequenceSet:
@@ -55,8 +55,8 @@ class Batches:
         )
 
     def _items(self, step: int) -> Tensor:
-        if self.plan.balanced:
-            generator = seeded("balanced", self.seed, step)
+        if self.plan.level_power is not None:
+            generator = seeded("levels", self.seed, step)
             draws = torch.rand(self.size, generator=generator, dtype=torch.float64)
             return torch.searchsorted(self._chances, draws * self._chances[-1])
         if not self.plan.bucketed:

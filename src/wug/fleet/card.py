@@ -132,6 +132,7 @@ def card(options: CardOptions) -> Experiment:
         evaluate_every=options.evaluate_every,
         optimiser=options.optimiser,
         learning_rate=WarmUp(options.learning_rate, 300),
+        averaging=0.995,
         weight_decay=0.01,
         clip_norm=1.0,
         seconds=60 * options.minutes / len(columns),

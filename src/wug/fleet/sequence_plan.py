@@ -30,10 +30,15 @@ class SequencePlan:
         optimiser: ``"adamw"`` or ``"adam"``, with torch's default settings, or ``"muon"``, which
             is AdamW for what is not a matrix of a layer.
         weight_decay: Of the optimiser.
+        averaging: If above 0, what is evaluated and kept are not the last weights but their moving
+            average, which keeps this share of itself in every step: what a falling learning rate
+            does, at any time.
         clip_norm: Gradients are scaled to at most this norm.
         bucketed: Whether the sequences of a batch have about the same length; if so, every one is
             seen once in an epoch, else they are drawn with replacement.
-        balanced: Whether all levels are drawn alike often, with replacement (not bucketed).
+        level_power: Levels are drawn in proportion to this power of theirs, with replacement and
+            not bucketed: all alike with 0, long or deep ones more often with 1; None means as they
+            are in the data.
         precision: ``"float32"``, or ``"bfloat16"`` where torch's autocast thinks it safe.
         halting_weight: Of the mean remainder of adaptive computation time in the loss.
         seconds: Training ends after so much time in steps; None means that time does not count.
@@ -47,9 +52,10 @@ class SequencePlan:
     learning_rate: Schedule = Constant(1e-3)
     optimiser: Literal["adamw", "adam", "muon"] = "adamw"
     weight_decay: float = 0.0
+    averaging: float = 0.0
     clip_norm: float | None = None
     bucketed: bool = True
-    balanced: bool = False
+    level_power: float | None = None
     precision: Literal["float32", "bfloat16"] = "float32"
     halting_weight: float = 0.0
     seconds: float | None = None

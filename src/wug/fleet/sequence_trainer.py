@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from wug.core.sequences import SequenceSet, Split
 from wug.fleet.batches import Batches
@@ -72,6 +73,10 @@ class SequenceFleet:
         self.batches = Batches(lot.task.examples("train"), lot.plan, lot.seed)
         self.sets = {split: lot.task.examples(split) for split in WATCHED}
         self.optimisers = make_optimisers(self.model, lot.plan)
+        self.averaged: AveragedModel | None = None
+        if lot.plan.averaging:
+            mean = get_ema_multi_avg_fn(lot.plan.averaging)
+            self.averaged = AveragedModel(self.model, multi_avg_fn=mean).eval()
         self.best = self._weights()
         self.progress = Progress()
         self._step: Callable[..., Any] | None = None
@@ -84,8 +89,13 @@ class SequenceFleet:
             step: Callable[..., Any] = self.model.step  # type: ignore[assignment]
             self._step = torch.compile(step, dynamic=False)
 
+    @property
+    def judged(self) -> nn.Module:
+        """The network that is evaluated: with the average of the latest weights, or the last."""
+        return self.model if self.averaged is None else self.averaged.module
+
     def _weights(self) -> dict[str, Tensor]:
-        return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+        return {name: value.detach().clone() for name, value in self.judged.state_dict().items()}
 
     @contextmanager
     def _training(self) -> Iterator[None]:
@@ -136,6 +146,8 @@ class SequenceFleet:
                     for group in optimiser.param_groups:
                         group["lr"] = float(rate)
                     optimiser.step()
+                if self.averaged is not None:
+                    self.averaged.update_parameters(self.model)
                 total += loss.detach()
                 spent = progress.seconds + time.monotonic() - began
                 if plan.seconds is not None and spent >= plan.seconds:
@@ -149,13 +161,13 @@ class SequenceFleet:
     @torch.no_grad()
     def errors(self, examples: SequenceSet) -> dict[int, tuple[int, int]]:
         """Return for each level the number of wrong answers and of problems."""
-        self.model.eval()
+        self.judged.eval()
         order = examples.lengths.argsort(stable=True)
         counts: dict[int, list[int]] = {}
         for items in order.split(EVALUATION_BATCH):
             batch = examples[items]
             tokens = batch.tokens[:, : int(batch.lengths.max())].to(self.device, torch.int64)
-            logits = self.model(tokens, batch.lengths.to(self.device))
+            logits = self.judged(tokens, batch.lengths.to(self.device))
             wrong = (logits.argmax(-1) != batch.labels.to(self.device)).to(batch.levels.device)
             for level in batch.levels.unique().tolist():
                 here = batch.levels == level
@@ -167,8 +179,8 @@ class SequenceFleet:
     @torch.no_grad()
     def halting_steps(self, examples: SequenceSet) -> dict[str, float]:
         """Return for each level in how many steps a column ran on average."""
-        self.model.eval()
-        network: Any = self.model
+        self.judged.eval()
+        network: Any = self.judged
         means = {}
         for level in examples.levels.unique().tolist():
             batch = examples[examples.levels == level]
@@ -239,9 +251,9 @@ class SequenceFleet:
         sets = {**self.sets, "test": task.examples("test")}
         final = {name: self.errors(examples) for name, examples in sets.items()}
         last = self._weights()
-        self.model.load_state_dict(self.best)
+        self.judged.load_state_dict(self.best)
         selected = {name: self.errors(examples) for name, examples in sets.items()}
-        self.model.load_state_dict(last)
+        self.judged.load_state_dict(last)
         finite = all(value.isfinite().all() for value in last.values())
         solved = share(selected["test"]) <= task.threshold()
         rows = zip(progress.curves["step"], progress.curves["ood_validation"], strict=True)
@@ -306,8 +318,11 @@ class SequenceFleet:
 
     def _save(self, path: Path) -> None:
         """Write everything that a resumed training needs."""
-        tensors = {f"model.{name}": value for name, value in self._weights().items()}
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         tensors |= {f"best.{name}": value for name, value in self.best.items()}
+        if self.averaged is not None:
+            weights = self.averaged.state_dict()
+            tensors |= {f"averaged.{name}": value for name, value in weights.items()}
         for number, optimiser in enumerate(self.optimisers):
             for place, state in optimiser.state_dict()["state"].items():
                 slots = {
@@ -335,6 +350,8 @@ class SequenceFleet:
             parts.setdefault(part, {})[rest] = value.to(self.device)
         self.model.load_state_dict(parts["model"])
         self.best = parts["best"]
+        if self.averaged is not None:
+            self.averaged.load_state_dict(parts["averaged"])
         for number, optimiser in enumerate(self.optimisers):
             state: dict[int, dict[str, Tensor]] = {}
             for name, value in parts.get(f"optimiser{number}", {}).items():
