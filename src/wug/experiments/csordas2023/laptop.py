@@ -15,7 +15,7 @@ from wug.experiments.csordas2023.networks import Family, Setting, Settings
 from wug.fleet.sequence_plan import SequencePlan
 
 NDR_SEEDS, RIVAL_SEEDS = 3, 1
-SIZES: dict[str, Any] = {"features": 128, "hidden_features": 256}
+SIZES: dict[str, Any] = {"features": 128, "hidden_features": 256, "dropout": 0.1}
 # More layers without a gate can hardly be trained (csordas2023, appendix D.3.3).
 PLAIN_LAYERS = 11
 
@@ -28,9 +28,10 @@ def plan(steps: int, evaluate_every: int, **changes: Any) -> SequencePlan:
         optimiser="muon",
         weight_decay=0.01,
         evaluate_every=evaluate_every,
-        learning_rate=WarmUp(1e-3, 300, steps=steps),
+        learning_rate=WarmUp(1e-3, 300),
+        averaging=0.995,
         clip_norm=1.0,
-        patience=10,
+        patience=5,
         **changes,
     )
 
@@ -53,9 +54,9 @@ def settings(
         readout: Column that transformers are read from.
     """
     plain = {**SIZES, "num_heads": 4, "num_layers": PLAIN_LAYERS, "readout": readout}
-    gated = {**SIZES, "num_heads": num_heads, "readout": readout}
+    gated = {**SIZES, "num_heads": num_heads, "gate_dropout": 0.1, "readout": readout}
     rivals: dict[Family, dict[str, Any]] = {
-        "recurrent": {"features": 256},
+        "recurrent": {"features": 256, "dropout": 0.1},
         "absolute": plain,
         "plain": plain,
         "gated": {**gated, "num_layers": train_layers, "test_layers": test_layers},
@@ -67,8 +68,9 @@ def settings(
     }
 
 
-# With all lengths in every batch, networks learn tables and compositions side by side.
-TABLES = plan(3_000, evaluate_every=100, balanced=True)
+# With all lengths in every batch, networks learn tables and compositions side by side. Learning
+# rates are constant and weights averaged, so that a training can end as soon as it is solved.
+TABLES = plan(10_000, evaluate_every=100, level_power=0.5)
 EXPRESSIONS = plan(8_000, evaluate_every=400)
 
 # Compositional table lookup (ctl, ctl_depth, ctl_act): lengths 1-5, tested at 9-10.
