@@ -43,8 +43,7 @@ class Muon(Optimizer):
     """Momentum whose every direction counts alike: the update of a matrix is made orthogonal.
 
     Rare directions of the gradient, such as those of an entry of a table that few problems need,
-    move as fast as the common ones. On compositional table lookup that takes a tenth of the steps
-    of AdamW (docs/routing.md).
+    move as fast as the common ones.
 
     Equation (jordan2024): M = mu M + (1 - mu) G, W = W - lr sqrt(max(rows, columns))
     orthogonalised(mu M + (1 - mu) G), with decoupled weight decay.
