@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # Two test processes share the machine; torch must not start more threads in each.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS)
 
-.PHONY: help run test test-slow lint docs index bench bench-formulas clean
+.PHONY: help run test test-slow lint docs example screenshot index bench bench-formulas clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,17 @@ lint: .venv/dev.stamp ## linters, types and import rule alone
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: .venv/dev.stamp ## the documentation, into site/
 	$(BIN)/mkdocs build --strict
+
+example: .venv/run.stamp ## write docs/example, the site of results/, anew
+	rm -rf build/example docs/example
+	for run in results/*/*/; do \
+	  $(BIN)/wug pack "$$run" "build/example/$$run" --without-curves; \
+	done
+	$(BIN)/wug report build/example/results --out docs/example
+
+screenshot: .venv/dev.stamp ## take the README's picture of docs/example; needs Chromium
+	WUG_BROWSER=required $(BIN)/pytest -q tests/report/test_browser.py -k committed_example
+	cp build/screenshots/example-1440.png docs/assets/report.png
 
 index: .venv/dev.stamp ## write the registry's index anew
 	$(BIN)/python -m wug.core.index

@@ -1,7 +1,8 @@
 """How many steps does a data router need for table lookup, with Muon and with AdamW?
 
-The same network, initial weights and batches of the laptop scale, in every case up to the step where
-OOD validation (6 to 8 functions) is solved, or to the last. AdamW has a choice of learning rates.
+The same network, initial weights and batches of the laptop scale, in every case up to the step
+where OOD validation (6 to 8 functions) is solved, or to the last. AdamW has a choice of learning
+rates.
 
     python benchmarks/optimisers.py [--steps 6000] [--rates 3e-4 1e-3 3e-3]
 """

@@ -20,7 +20,8 @@ from wug.core.folders import results_folder
 from wug.report.site import write_site
 from wug.report.sources import find_sources
 
-SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+ROOT = Path(__file__).parents[2]
+SCREENSHOTS = ROOT / "build" / "screenshots"
 EXPERIMENTS = ("mistry2022.single_module", "trask2018.identity")
 WIDTHS = (1440, 390)
 TALL = 12_000
@@ -87,8 +88,8 @@ class Browser:
         )  # fmt: skip
         self.settle()
 
-    def screenshot(self, name: str, width: int) -> None:
-        height = min(self.run("return document.querySelector('main').offsetHeight + 60"), 5000)
+    def screenshot(self, name: str, width: int, most: int = 5000) -> None:
+        height = min(self.run("return document.querySelector('main').offsetHeight + 60"), most)
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip})
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
@@ -179,6 +180,19 @@ def test_screenshots(browser: Browser, site: Path, name: str) -> None:
         browser.open(site / f"{name}.html")
         browser.screenshot(name.replace("~", "-"), width)
         assert (SCREENSHOTS / f"{name.replace('~', '-')}-{width}.png").stat().st_size > 5_000
+
+
+def test_the_committed_example_and_its_picture(browser: Browser) -> None:
+    """`make screenshot` puts the picture into the README: title, facts and both heat maps."""
+    example = ROOT / "docs" / "example"
+    browser.resize(1440)
+    browser.open(example / "index.html")
+    assert MAIN in browser.run("return [...document.links].map((a) => a.getAttribute('href'))")
+    browser.open(example / MAIN)
+    end = "return document.querySelector('[data-name=success]').getBoundingClientRect().bottom"
+    browser.screenshot("example", 1440, most=round(browser.run(end)) + 20)
+    assert browser.complaints() == []
+    assert 50_000 < (SCREENSHOTS / "example-1440.png").stat().st_size < 300_000
 
 
 def test_the_overview_is_quick_and_small(browser: Browser, site: Path) -> None:
