@@ -28,7 +28,7 @@ def plan(steps: int, evaluate_every: int, **changes: Any) -> SequencePlan:
         optimiser="muon",
         weight_decay=0.01,
         evaluate_every=evaluate_every,
-        learning_rate=WarmUp(1e-3, 300),
+        learning_rate=WarmUp(5e-4, 300),
         averaging=0.995,
         clip_norm=1.0,
         patience=5,
@@ -70,8 +70,8 @@ def settings(
 
 # With all lengths in every batch, networks learn tables and compositions side by side. Learning
 # rates are constant and weights averaged, so that a training can end as soon as it is solved.
-TABLES = plan(6_000, evaluate_every=100, level_power=0.5)
-EXPRESSIONS = plan(8_000, evaluate_every=400)
+TABLES = plan(10_000, evaluate_every=100, level_power=0.5)
+EXPRESSIONS = plan(20_000, evaluate_every=400)
 
 # Compositional table lookup (ctl, ctl_depth, ctl_act): lengths 1-5, tested at 9-10.
 CTL = settings(
