@@ -83,9 +83,38 @@ def test_embeddings_and_readouts_are_not_hidden():
     assert [tuple(weight.shape) for weight in hidden_matrices(plain)] == [(4, 4)]
 
 
+class Bare(nn.Module):
+    """All of its weights are its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(3, 3))
+
+
+def tied():
+    """A network whose read-out is its embedding."""
+    model = nn.Sequential(nn.Embedding(4, 6), nn.Linear(6, 6), nn.Linear(6, 4, bias=False))
+    model[2].weight = model[0].weight
+    return model
+
+
+MODELS = {
+    "router": lambda: NDR(5, 3, features=8, hidden_features=16),
+    "no matrix of a layer": Bare,
+    "nothing else": lambda: nn.Sequential(nn.Linear(2, 2, bias=False)),
+    "tied": tied,
+}
+
+
+def test_a_read_out_that_is_the_embedding_is_not_hidden():
+    model = tied()
+    assert [id(weight) for weight in hidden_matrices(model)] == [id(model[1].weight)]
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize("optimiser", ["muon", "adamw", "adam"])
-def test_every_parameter_has_one_optimiser(optimiser):
-    model = NDR(5, 3, features=8, hidden_features=16)
+def test_every_parameter_has_one_optimiser(optimiser, model):
+    model = model()
     plan = SequencePlan(steps=1, optimiser=optimiser, weight_decay=0.1)
     groups = [group for one in make_optimisers(model, plan) for group in one.param_groups]
     trained = [id(weight) for group in groups for weight in group["params"]]

@@ -114,25 +114,28 @@ def hidden_matrices(model: nn.Module) -> list[nn.Parameter]:
 
     Those are what the network itself holds, and what `nn.Embedding` does.
     """
+    outer = {
+        id(weight)
+        for module in model.modules()
+        if module is model or isinstance(module, nn.Embedding)
+        for weight in module.parameters(recurse=False)
+    }
     return [
         weight
-        for module in model.modules()
-        if module is not model and not isinstance(module, nn.Embedding)
-        for weight in module.parameters(recurse=False)
-        if weight.ndim == 2 and min(weight.shape) > 1
+        for weight in model.parameters()
+        if weight.ndim == 2 and min(weight.shape) > 1 and id(weight) not in outer
     ]
 
 
 def make_optimisers(model: nn.Module, plan: SequencePlan) -> list[Optimizer]:
     """Return what trains a network as planned; the learning rate is set in every step."""
-    parameters, decay = list(model.parameters()), plan.weight_decay
-    if plan.optimiser == "muon":
-        matrices = hidden_matrices(model)
-        hidden = {id(weight) for weight in matrices}
-        others = [weight for weight in parameters if id(weight) not in hidden]
-        return [
-            Muon(matrices, lr=0.0, weight_decay=decay),
-            AdamW(others, lr=0.0, weight_decay=decay, fused=True),
-        ]
-    kind = AdamW if plan.optimiser == "adamw" else Adam
-    return [kind(parameters, lr=0.0, weight_decay=decay, fused=True)]
+    matrices = hidden_matrices(model) if plan.optimiser == "muon" else []
+    hidden = {id(weight) for weight in matrices}
+    others = [weight for weight in model.parameters() if id(weight) not in hidden]
+    kind = Adam if plan.optimiser == "adam" else AdamW
+    optimisers: list[Optimizer] = []
+    if matrices:
+        optimisers.append(Muon(matrices, lr=0.0, weight_decay=plan.weight_decay))
+    if others:
+        optimisers.append(kind(others, lr=0.0, weight_decay=plan.weight_decay, fused=True))
+    return optimisers
