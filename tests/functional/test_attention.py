@@ -4,6 +4,7 @@ from torch.testing import assert_close
 
 from wug.core.errors import UserError
 from wug.functional.attention import (
+    LONG,
     align_distances,
     head_features,
     masked_softmax,
@@ -44,6 +45,21 @@ def test_softmax_of_valid_sources():
             assert (weights[b, ..., length:] == 0).all()
     assert weights.isfinite().all()
     assert_close(masked_softmax(logits, None), logits.softmax(-1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_padding_is_not_read_however_large_its_logits_are(dtype):
+    logits = torch.tensor([0.0, 1e4, -1e4, 0.0], dtype=dtype)[None, None, None]
+    valid = torch.tensor([[True, False, False, True]])
+    assert masked_softmax(logits, valid)[0, 0, 0].tolist() == [0.5, 0, 0, 0.5]
+
+
+@pytest.mark.parametrize("seq", [5, LONG + 1])
+def test_softmax_compiles_in_one_piece(seq):
+    logits, valid = numbers(2, 3, seq, seq), torch.arange(seq) < torch.tensor([[seq], [2]])
+    torch.compiler.reset()
+    compiled = torch.compile(masked_softmax, fullgraph=True, backend="aot_eager")
+    assert_close(compiled(logits, valid), masked_softmax(logits, valid))
 
 
 @pytest.mark.parametrize("seq", [1, 2, 7])

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from torch.func import grad, vmap
 from torch.testing import assert_close
 
-from wug.functional.geometric_weights import geometric_weights, mirrored
+from wug.functional.attention import LONG
+from wug.functional.geometric_weights import geometric_weights, mirrored, source_masks
 
 LONGEST = 64
 
@@ -141,8 +142,9 @@ def test_runs_under_vmap_and_grad():
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # by torch
-def test_compiles_in_one_piece():
-    logits, valid, gradient = draw(6)
+@pytest.mark.parametrize("seq", [6, LONG + 6])
+def test_compiles_in_one_piece(seq):
+    logits, valid, gradient = draw(seq)
     torch.compiler.reset()
     compiled = torch.compile(geometric_weights, fullgraph=True, backend="aot_eager")
     assert_close(
@@ -166,6 +168,7 @@ def test_what_the_sources_leave_is_that_none_matches(data, n):
 def test_mirrored_sums(offset):
     source = torch.arange(1.0, 6.0)
     sums = torch.stack([source.cumsum(-1) * (t + 1) for t in range(5 - offset)])
-    for row, up_to, i in zip(sums, mirrored(sums, offset), range(offset, 5), strict=True):
+    images = mirrored(sums, source_masks(sums, offset), offset)
+    for row, up_to, i in zip(sums, images, range(offset, 5), strict=True):
         places = [2 * i - j for j in range(5)]
         assert up_to.tolist() == [0.0 if k < 0 else row[min(k, 4)].item() for k in places]
