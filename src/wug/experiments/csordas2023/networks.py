@@ -27,10 +27,11 @@ EMBEDDINGS = (
 )
 LAPTOP = (
     "At laptop scale the data follows the text, networks are small, all rows of the table have the "
-    "same data, steps and optimiser (Muon, at a constant rate and with averaged weights), problems "
-    "of table lookup are drawn by the square root of their length, NDR is the modified one of "
-    "appendix E.1.1, training ends once OOD validation has been solved for a while, and only some "
-    "rows are trained unless --only names others."
+    "same data, steps and optimiser (Muon, at a constant rate, which is lower for transformers "
+    "without a gate, and with averaged weights), problems of table lookup are drawn by the square "
+    "root of their length, NDR is the modified one of appendix E.1.1, training ends once OOD "
+    "validation has been solved for a while, and only some rows are trained unless --only names "
+    "others."
 )
 DEVIATIONS = "Published numbers are means; their standard deviations are in the source of a cell."
 
