@@ -9,17 +9,8 @@ import pytest
 
 from wug.records import Record, RunStore, read_run
 from wug.report.heatmap import colour, to_svg
-from wug.report.table import (
-    claim_counts,
-    make_table,
-    number,
-    relative_to_baseline,
-    to_csv,
-    to_json,
-    to_latex,
-    to_markdown,
-    to_rich,
-)
+from wug.report.table import claim_counts, make_table, relative_to_baseline
+from wug.report.table_text import number, to_csv, to_json, to_latex, to_markdown, to_rich
 
 COLUMNS = ("[1,2)", "[10,20)")
 

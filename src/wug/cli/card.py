@@ -12,7 +12,8 @@ import tyro
 from wug.core.errors import require_at_least
 from wug.core.folders import RUNS
 from wug.records import RunStore, clear_run, read_run
-from wug.report import table as tables
+from wug.report.table import make_table
+from wug.report.table_text import print_table
 
 
 def card(
@@ -90,7 +91,7 @@ def card(
     command = shlex.join(["wug", "card", model, "--minutes", f"{minutes:g}"])
     command += " --rivals" if rivals else ""
     store.write_catalog(make_catalog(plan, records, command))
-    table = tables.make_table(finished)
-    tables.print_table(finished, table, "accuracy")
-    tables.print_table(finished, table, "iid_accuracy")
+    table = make_table(finished)
+    print_table(finished, table, "accuracy")
+    print_table(finished, table, "iid_accuracy")
     return 0

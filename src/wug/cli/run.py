@@ -12,7 +12,8 @@ from wug.core import index
 from wug.core.errors import require_at_least
 from wug.core.folders import run_folder
 from wug.records import RunStore, clear_run, read_run
-from wug.report import table as tables
+from wug.report.table import make_table
+from wug.report.table_text import print_table
 
 
 def run(
@@ -85,6 +86,6 @@ def run(
     finished = read_run(folder)
     records = list(finished.records())
     store.write_catalog(make_catalog(plan, records, command, judge=scale != "smoke"))
-    table = tables.make_table(finished)
-    tables.print_table(finished, table, table.measure)
+    table = make_table(finished)
+    print_table(finished, table, table.measure)
     return 0

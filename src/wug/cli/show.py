@@ -10,11 +10,12 @@ import tyro
 from wug.core.errors import UserError, require_choice, unknown_name
 from wug.core.folders import find_run
 from wug.records import read_run, write_atomic
-from wug.report import table as tables
+from wug.report import table_text
 from wug.report.charts import Chart
 from wug.report.figures import figures
 from wug.report.heatmap import to_svg
 from wug.report.sources import read_source
+from wug.report.table import make_table, relative_to_baseline
 
 Measure = Literal[
     "success", "solved_at", "sparsity", "error", "iid_error", "accuracy", "iid_accuracy"
@@ -61,20 +62,20 @@ def show(
         raise UserError("show: --out is for a chart; name one with --figure.")
     opened = read_run(find_run(run))
     other = None if against is None else read_run(find_run(against))
-    table = tables.make_table(opened, against=other, legacy=legacy)
+    table = make_table(opened, against=other, legacy=legacy)
     measure = measure or cast(Measure, table.measure)
     if relative and table.baseline is None:
         raise UserError(f"{run} has no baseline row; leave --relative out.")
     if relative:
-        table = tables.relative_to_baseline(table)
+        table = relative_to_baseline(table)
     if json:
-        print(tables.to_json(table))
+        print(table_text.to_json(table))
     elif csv:
-        print(tables.to_csv(table), end="")
+        print(table_text.to_csv(table), end="")
     elif latex:
-        print(tables.to_latex(table, measure), end="")
+        print(table_text.to_latex(table, measure), end="")
     elif markdown:
-        print(tables.to_markdown(table, measure), end="")
+        print(table_text.to_markdown(table, measure), end="")
     elif svg is not None:
         cells = {
             key: (cell.ours, (cell.printed("success") or {}).get("value"))
@@ -83,7 +84,7 @@ def show(
         write_atomic(svg, to_svg(table.title, table.rows, table.columns, cells))
         print(f"wrote {svg}")
     else:
-        tables.print_table(opened, table, measure, claims=claims)
+        table_text.print_table(opened, table, measure, claims=claims)
 
 
 def write_figure(folder: Path, name: str, path: Path) -> None:

@@ -71,7 +71,8 @@ def source_masks(logits: Tensor, offset: int = 0) -> Tensor:
                 [0., 0., 0.]])
     """
     make = _masks_apart if apart(logits) else _masks
-    masks: Tensor = make(*logits.shape[-2:], offset, logits.device, logits.dtype)
+    num_targets, num_sources = logits.shape[-2:]
+    masks: Tensor = make(num_targets, num_sources, offset, logits.device, logits.dtype)
     return masks
 
 

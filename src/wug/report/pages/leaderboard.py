@@ -9,7 +9,8 @@ from statistics import median
 from wug.report.markup import Markup, data_table, markup, tag
 from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources, unit_page
-from wug.report.table import TableCell, number
+from wug.report.table import TableCell
+from wug.report.table_text import number
 
 
 def make(sources: Sources) -> Iterator[Page]:
