@@ -3,8 +3,8 @@ import torch
 from torch.testing import assert_close
 
 from wug.core.errors import UserError
+from wug.core.padding import LONG
 from wug.functional.attention import (
-    LONG,
     align_distances,
     head_features,
     masked_softmax,

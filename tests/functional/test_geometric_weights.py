@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.func import grad, vmap
 from torch.testing import assert_close
 
-from wug.functional.attention import LONG
+from wug.core.padding import LONG
 from wug.functional.geometric_weights import geometric_weights, mirrored, source_masks
 
 LONGEST = 64

@@ -1,15 +1,12 @@
-"""What attention layers share: heads, padding, the softmax over sources, logits by distance."""
+"""What attention layers share: heads, the softmax over valid sources, logits by distance."""
 
 from __future__ import annotations
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least
-
-# Sequences that are long enough for a compiler's detours to cost more than a call.
-LONG = 64
+from wug.core.padding import mask_padding
 
 
 def head_features(owner: str, features: int, num_heads: int) -> int:
@@ -66,50 +63,6 @@ def mix_values(weights: Tensor, values: Tensor, projection: Tensor) -> Tensor:
         torch.Size([5, 7, 6])
     """
     return F.linear((weights @ values).transpose(1, 2).flatten(2), projection)
-
-
-def apart(x: Tensor) -> bool:
-    """Say whether a compiler should find something ready instead of inlining it into its loops.
-
-    A mask would be read and a place computed anew for every number, which takes longer than the
-    attention does.
-
-    Args:
-        x: Has the sources in its last axis.
-    """
-    return torch.compiler.is_compiling() and x.shape[-1] > LONG
-
-
-def _bias(valid: Tensor, dtype: torch.dtype) -> Tensor:
-    # Half of what there is: still finite with a logit, so that nothing is NaN.
-    bias = torch.zeros_like(valid, dtype=dtype)
-    return bias.masked_fill(~valid, torch.finfo(dtype).min / 2)
-
-
-@torch.library.custom_op("wug::padding_bias", mutates_args=())
-def _bias_apart(valid: Tensor, dtype: torch.dtype) -> Tensor:
-    return _bias(valid, dtype)
-
-
-@_bias_apart.register_fake
-def _(valid: Tensor, dtype: torch.dtype) -> Tensor:
-    return valid.new_empty(valid.shape, dtype=dtype)
-
-
-def mask_padding(logits: Tensor, valid: Tensor | None) -> Tensor:
-    """Lower the logits of padding so far that it is not read.
-
-    Shape:
-        logits (batch, head, target, source), valid (batch, source) -> as logits.
-
-    Example:
-        >>> mask_padding(torch.zeros(1, 1, 1, 2), torch.tensor([[True, False]])).exp()
-        tensor([[[[1., 0.]]]])
-    """
-    if valid is None:
-        return logits
-    make = _bias_apart if apart(valid) else _bias
-    return logits + make(valid, logits.dtype)[:, None, None, :]
 
 
 def masked_softmax(logits: Tensor, valid: Tensor | None) -> Tensor:
