@@ -20,7 +20,8 @@ SOURCES = {
 }
 MAX_LINES = 600
 TORCH_FREE = {"__init__.py", "records", "stats", "core", "report"}
-NEEDS_TORCH = {Path("wug/core/sequences.py")}  # data for trainers, as tensors
+# Data for trainers and padding for attention, as tensors.
+NEEDS_TORCH = {Path("wug/core/sequences.py"), Path("wug/core/padding.py")}
 
 TORCH_DRAWS = {
     "bernoulli", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
