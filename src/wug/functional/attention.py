@@ -38,6 +38,7 @@ def project_heads(x: Tensor, weight: Tensor, num_heads: int) -> tuple[Tensor, ..
         (batch, head, seq, features / head).
 
     Example:
+        >>> import torch
         >>> queries, keys = project_heads(torch.ones(5, 7, 4), torch.ones(8, 4), 2)
         >>> queries.shape
         torch.Size([5, 2, 7, 2])
@@ -59,6 +60,7 @@ def mix_values(weights: Tensor, values: Tensor, projection: Tensor) -> Tensor:
         projection (out, head * channel) -> (batch, target, out).
 
     Example:
+        >>> import torch
         >>> mix_values(torch.ones(5, 2, 7, 7), torch.ones(5, 2, 7, 3), torch.ones(6, 6)).shape
         torch.Size([5, 7, 6])
     """
@@ -74,6 +76,7 @@ def masked_softmax(logits: Tensor, valid: Tensor | None) -> Tensor:
         logits (batch, head, target, source), valid (batch, source) -> as logits.
 
     Example:
+        >>> import torch
         >>> masked_softmax(torch.zeros(1, 1, 1, 3), torch.tensor([[True, True, False]]))
         tensor([[[[0.5000, 0.5000, 0.0000]]]])
     """
@@ -90,6 +93,7 @@ def align_distances(logits: Tensor) -> Tensor:
         (..., seq, 2 seq - 1) -> (..., seq, seq).
 
     Example:
+        >>> import torch
         >>> align_distances(torch.tensor([[-1, 0, 1], [-1, 0, 1]]))
         tensor([[ 0,  1],
                 [-1,  0]])

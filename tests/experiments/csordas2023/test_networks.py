@@ -1,5 +1,7 @@
 """Which lots there are, and what the settings of the paper and laptop scale have in common."""
 
+from dataclasses import replace
+
 import pytest
 
 from wug.core import index
@@ -59,13 +61,17 @@ def test_settings_do_not_depend_on_the_rows(key):
 
 
 @every_experiment
-def test_rows_of_a_laptop_table_differ_in_the_network_alone(key):
+def test_rows_of_a_laptop_table_differ_in_the_network_and_its_rate_alone(key):
     columns = {}
     for training in lots(key, scale="laptop"):
         column = tuple(v for k, v in training.labels.items() if k not in ("model", "layers"))
+        gated = training.model != "transformer" or training.model_options.get("gate", False)
+        rate = laptop.RATE if gated else laptop.PLAIN_RATE
+        assert training.plan.learning_rate == WarmUp(rate, 300)
+        plan = replace(training.plan, learning_rate=WarmUp(laptop.RATE, 300))
         # Halting costs something and takes twice the steps (table D.2).
-        if not training.plan.halting_weight:
-            columns.setdefault(column, set()).add((repr(training.plan), repr(training.task)))
+        if not plan.halting_weight:
+            columns.setdefault(column, set()).add((repr(plan), repr(training.task)))
     assert all(len(settings) == 1 for settings in columns.values())
 
 
