@@ -7,7 +7,8 @@ from math import isnan
 from typing import Any
 
 from wug.core import index
-from wug.core.claims import Cell, Judgement, Table
+from wug.core.claims import Cell, Table
+from wug.core.judgements import Judgement
 from wug.fleet.experiment import Experiment
 from wug.fleet.sequence_plan import SequenceLot
 from wug.records import Record, group_by

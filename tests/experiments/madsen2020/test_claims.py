@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wug.core.claims import Cell, Claim, Key, Table, Verdict
+from wug.core.claims import Cell, Claim, Key, Table
+from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.ablation import claims as ablation
 from wug.experiments.madsen2020.dataset_parameters import claims as dataset_parameters
 from wug.experiments.madsen2020.four_inputs import claims as four_inputs

@@ -4,7 +4,9 @@ The paper divides by the score of a randomly initialised model, row "random": 10
 that, 0 % is perfect.
 """
 
-from wug.core.claims import Judgement, Table, lower_error, negate
+from wug.core.claims import Table
+from wug.core.judgements import Judgement, negate
+from wug.core.predicates import lower_error
 
 __all__ = ["BASELINE", "above", "below"]
 

@@ -1,6 +1,7 @@
 import pytest
 
-from wug.core.claims import Cell, Table, Verdict
+from wug.core.claims import Cell, Table
+from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.ablation.claims import CLAIMS, HIDDEN_SIZES, MODELS
 
 CRITICAL = {"nmu_fails_without_penalty", "constraints_are_not_critical"}

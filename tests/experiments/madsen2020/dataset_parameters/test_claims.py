@@ -1,6 +1,7 @@
 import pytest
 
-from wug.core.claims import Cell, Table, Verdict
+from wug.core.claims import Cell, Table
+from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.dataset_parameters.claims import CLAIMS, PARAMETERS
 
 FAST = {"solved_at": 1.0, "sparsity": 0.01}

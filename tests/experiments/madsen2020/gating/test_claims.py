@@ -1,6 +1,7 @@
 import pytest
 
-from wug.core.claims import Cell, Table, Verdict
+from wug.core.claims import Cell, Table
+from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.gating.claims import CLAIMS
 from wug.experiments.madsen2020.gating.published import MODELS, load_published
 

@@ -1,6 +1,7 @@
 import pytest
 
-from wug.core.claims import Cell, Table, Verdict
+from wug.core.claims import Cell, Table
+from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.regularisation.claims import CHOSEN, CLAIMS, STRENGTHS
 
 

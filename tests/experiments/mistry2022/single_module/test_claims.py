@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from wug.core.claims import Table, Verdict
+from wug.core.claims import Table
+from wug.core.judgements import Verdict
 from wug.experiments.mistry2022.single_module.claims import (
     CLAIMS,
     PublishedCell,

@@ -9,7 +9,9 @@ References:
 from collections.abc import Iterable
 from itertools import product
 
-from wug.core.claims import Claim, Judgement, Table, all_of, any_of, lower_error, negate
+from wug.core.claims import Claim, Table
+from wug.core.judgements import Judgement, all_of, any_of, negate
+from wug.core.predicates import lower_error
 from wug.experiments.csordas2023.ctl_settings import ORDERS
 from wug.experiments.csordas2023.judging import (
     FAILED,

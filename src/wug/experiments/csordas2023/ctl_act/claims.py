@@ -10,7 +10,9 @@ References:
 
 from itertools import product
 
-from wug.core.claims import Claim, Judgement, Table, all_of, lower_error, slower
+from wug.core.claims import Claim, Table
+from wug.core.judgements import Judgement, all_of
+from wug.core.predicates import lower_error, slower
 from wug.experiments.csordas2023.ctl_settings import ORDERS
 from wug.experiments.csordas2023.judging import FAILED, SOLVED, all_above, all_below
 

@@ -8,7 +8,9 @@ References:
 
 from itertools import pairwise, product
 
-from wug.core.claims import Claim, Judgement, Table, all_of, lower_error, negate
+from wug.core.claims import Claim, Table
+from wug.core.judgements import Judgement, all_of, negate
+from wug.core.predicates import lower_error
 from wug.experiments.csordas2023.ctl_depth.published import LAYERS
 from wug.experiments.csordas2023.ctl_settings import ORDERS
 from wug.experiments.csordas2023.judging import SOLVED, all_above, all_below

@@ -8,16 +8,9 @@ References:
 
 from itertools import product
 
-from wug.core.claims import (
-    Claim,
-    Judgement,
-    Table,
-    all_of,
-    lower_error,
-    no_success,
-    rate_at_most,
-    some_success,
-)
+from wug.core.claims import Claim, Table
+from wug.core.judgements import Judgement, all_of
+from wug.core.predicates import lower_error, no_success, rate_at_most, some_success
 from wug.experiments.csordas2023.ctlpp_ar.published import VARIANTS
 from wug.experiments.csordas2023.ctlpp_settings import MODELS
 from wug.experiments.csordas2023.judging import SOLVED, all_above, all_below

@@ -8,7 +8,9 @@ References:
 
 from itertools import product
 
-from wug.core.claims import Claim, all_of, lower_error
+from wug.core.claims import Claim
+from wug.core.judgements import all_of
+from wug.core.predicates import lower_error
 from wug.experiments.csordas2023.judging import SOLVED, all_above, all_below
 from wug.experiments.csordas2023.listops.published import DEPTHS, MODELS
 

@@ -6,15 +6,9 @@ References:
     faber2020, mistry2022
 """
 
-from wug.core.claims import (
-    Claim,
-    Judgement,
-    Table,
-    all_of,
-    better,
-    lower_error,
-    most_succeed,
-)
+from wug.core.claims import Claim, Table
+from wug.core.judgements import Judgement, all_of
+from wug.core.predicates import better, lower_error, most_succeed
 
 ORDERS = ("lt", "gt", "le", "ge")
 EQUALITIES = ("eq", "ne")

@@ -7,7 +7,9 @@ References:
     mistry2022
 """
 
-from wug.core.claims import Claim, all_of, error_below, lower_error
+from wug.core.claims import Claim
+from wug.core.judgements import all_of
+from wug.core.predicates import error_below, lower_error
 
 # The reference tests lengths up to 50.
 LENGTHS = (5, 10, 20, 50)

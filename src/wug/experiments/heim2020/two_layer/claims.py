@@ -15,16 +15,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import median_abs_deviation
 
-from wug.core.claims import (
-    Cell,
-    Claim,
-    Judgement,
-    Key,
-    Table,
-    all_of,
-    lower_error,
-    negate,
-)
+from wug.core.claims import Cell, Claim, Key, Table
+from wug.core.judgements import Judgement, all_of, negate
+from wug.core.predicates import lower_error
 from wug.records import Json, Record, group_by
 from wug.stats.summary import bootstrap
 

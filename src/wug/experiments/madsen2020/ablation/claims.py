@@ -14,18 +14,13 @@ References:
 from collections.abc import Callable
 from itertools import product
 
-from wug.core.claims import (
-    Claim,
-    Entry,
-    Judgement,
-    Table,
-    all_of,
+from wug.core.claims import Claim, Entry, Table
+from wug.core.judgements import Judgement, all_of, count_at_least, negate
+from wug.core.predicates import (
     better,
-    count_at_least,
     hardly_any_succeed,
     less_sparse,
     most_succeed,
-    negate,
     slower,
     some_success,
 )

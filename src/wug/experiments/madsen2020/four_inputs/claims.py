@@ -11,7 +11,9 @@ References:
 
 from collections.abc import Callable
 
-from wug.core.claims import Claim, Entry, Judgement, Table, all_of, better, less_sparse, slower
+from wug.core.claims import Claim, Entry, Table
+from wug.core.judgements import Judgement, all_of
+from wug.core.predicates import better, less_sparse, slower
 from wug.experiments.madsen2020.four_inputs.published import MODELS, OPERATION
 
 __all__ = ["CLAIMS"]

@@ -11,19 +11,9 @@ References:
     madsen2020
 """
 
-from wug.core.claims import (
-    Cell,
-    Claim,
-    Entry,
-    Judgement,
-    Table,
-    all_of,
-    better,
-    full_success,
-    negate,
-    same_rate,
-    some_success,
-)
+from wug.core.claims import Cell, Claim, Entry, Table
+from wug.core.judgements import Judgement, all_of, negate
+from wug.core.predicates import better, full_success, same_rate, some_success
 from wug.experiments.madsen2020.gating.published import MODELS, OPERATIONS
 
 __all__ = ["CLAIMS"]

@@ -9,7 +9,9 @@ References:
 
 from itertools import product
 
-from wug.core.claims import Claim, Entry, Table, all_of, better, most_succeed, negate
+from wug.core.claims import Claim, Entry, Table
+from wug.core.judgements import all_of, negate
+from wug.core.predicates import better, most_succeed
 
 __all__ = ["CLAIMS", "HIDDEN_SIZES", "MODELS"]
 

@@ -13,19 +13,14 @@ References:
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from wug.core.claims import (
-    Claim,
-    Entry,
-    Judgement,
-    Table,
-    all_of,
-    any_of,
+from wug.core.claims import Claim, Entry, Table
+from wug.core.judgements import Judgement, all_of, any_of, negate
+from wug.core.predicates import (
     better,
     full_success,
     hardly_any_succeed,
     less_sparse,
     most_succeed,
-    negate,
     no_success,
     slower,
     some_success,

@@ -10,21 +10,14 @@ References:
 from collections.abc import Callable, Iterable
 from itertools import pairwise, product
 
-from wug.core.claims import (
-    Claim,
-    Entry,
-    Judgement,
-    Table,
-    all_of,
-    any_of,
+from wug.core.claims import Claim, Entry, Table
+from wug.core.judgements import Judgement, all_of, any_of, count_at_least, count_is, negate
+from wug.core.predicates import (
     better,
-    count_at_least,
-    count_is,
     full_success,
     larger_lead,
     leads_by,
     less_sparse,
-    negate,
     no_success,
     rate_at_least,
     rate_at_most,

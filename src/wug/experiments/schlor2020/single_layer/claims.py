@@ -7,18 +7,9 @@ References:
     mistry2022, schlor2020
 """
 
-from wug.core.claims import (
-    Claim,
-    Entry,
-    Judgement,
-    Table,
-    all_of,
-    any_of,
-    better,
-    most_succeed,
-    negate,
-    same_rate,
-)
+from wug.core.claims import Claim, Entry, Table
+from wug.core.judgements import Judgement, all_of, any_of, negate
+from wug.core.predicates import better, most_succeed, same_rate
 
 __all__ = ["CLAIMS", "DISTRIBUTIONS", "INPUTS"]
 

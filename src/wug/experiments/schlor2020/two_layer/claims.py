@@ -9,18 +9,9 @@ References:
 
 from collections.abc import Sequence
 
-from wug.core.claims import (
-    Cell,
-    Claim,
-    Entry,
-    Key,
-    Table,
-    all_of,
-    better,
-    full_success,
-    most_succeed,
-    negate,
-)
+from wug.core.claims import Cell, Claim, Entry, Key, Table
+from wug.core.judgements import all_of, negate
+from wug.core.predicates import better, full_success, most_succeed
 from wug.records import Record
 
 __all__ = ["CLAIMS", "DISTRIBUTIONS", "restarted_cells"]

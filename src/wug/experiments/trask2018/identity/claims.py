@@ -8,7 +8,9 @@ References:
     trask2018
 """
 
-from wug.core.claims import Claim, Entry, Table, all_of, error_above, error_below, lower_error
+from wug.core.claims import Claim, Entry, Table
+from wug.core.judgements import all_of
+from wug.core.predicates import error_above, error_below, lower_error
 from wug.experiments.trask2018.identity.published import MODELS, OPERATION
 
 __all__ = ["CLAIMS"]

@@ -10,7 +10,9 @@ References:
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from wug.core.claims import Claim, Judgement, Table, all_of, lower_error
+from wug.core.claims import Claim, Table
+from wug.core.judgements import Judgement, all_of
+from wug.core.predicates import lower_error
 from wug.experiments.trask2018.relative import above, below
 from wug.experiments.trask2018.static.published import OPERATIONS
 
