@@ -25,7 +25,7 @@ from wug.tasks.systematicity.ctlpp import CTLpp
 
 
 @torch.no_grad()
-def answers(network: nn.Module, examples: SequenceSet, *, batch_size: int = 1_000) -> Tensor:
+def answers(network: nn.Module, examples: SequenceSet, *, batch_size: int = 128) -> Tensor:
     """Return the class that a network gives to each problem.
 
     Args:
@@ -56,7 +56,7 @@ def accuracy_by_level(
     examples: SequenceSet,
     *,
     by: Literal["levels", "lengths"] = "levels",
-    batch_size: int = 1_000,
+    batch_size: int = 128,
 ) -> dict[int, Estimate]:
     """Measure the share of right answers for each length or depth, with its interval.
 

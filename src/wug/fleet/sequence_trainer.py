@@ -27,7 +27,8 @@ from wug.fleet.sequence_plan import SequenceLot
 from wug.functional.streams import stream_key
 from wug.records import config_hash, write_atomic
 
-EVALUATION_BATCH = 1_000
+# More problems at once don't fit into a core's cache, and take three times as long.
+EVALUATION_BATCH = 128
 # Every width of a batch is compiled anew, and takes torch half a minute; it allows for eight.
 MOST_WIDTHS = 7
 WATCHED: tuple[Split, ...] = ("validation", "ood_validation")
