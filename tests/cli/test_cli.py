@@ -44,7 +44,7 @@ def test_run_resumes_and_never_repeats(smoke: Path) -> None:
     again = wug("run", EXPERIMENT, "--scale", "smoke", "--only", "nau:add", "nmu",
                 "--ranges", "[1,2)", "[10,20)", cwd=place)  # fmt: skip
     assert again.returncode == 0
-    assert "8 of 8 trainings are there, 0 to go" in again.stdout
+    assert "8 of 8 are there, 0 to go" in again.stdout
     assert {path: path.read_bytes() for path in (smoke / "records").iterdir()} == before
 
 
@@ -52,7 +52,7 @@ def test_more_seeds_add_only_the_new_ones(smoke: Path, tmp_path: Path) -> None:
     args = ("--scale", "smoke", "--only", "nau:add", "--ranges", "[1,2)", "--out", "r")
     assert wug("run", EXPERIMENT, *args, "--seeds", "1", cwd=tmp_path).returncode == 0
     more = wug("run", EXPERIMENT, *args, "--seeds", "3", cwd=tmp_path)
-    assert "1 of 3 trainings are there, 2 to go" in more.stdout
+    assert "1 of 3 are there, 2 to go" in more.stdout
     shared = {r.identity: r.outcome for r in read_run(smoke).records()}
     for record in read_run(tmp_path / "r").records():
         if record.identity in shared:
@@ -127,7 +127,7 @@ def test_corrupt_record_is_named_set_aside_and_run_again(smoke: Path, tmp_path: 
     again = wug("run", EXPERIMENT, *args, cwd=tmp_path)
     assert again.returncode == 0
     assert "set aside, to be run again" in again.stdout
-    assert "1 of 2 trainings are there, 1 to go" in again.stdout
+    assert "1 of 2 are there, 1 to go" in again.stdout
     assert {r.identity: r.outcome for r in read_run(tmp_path / "r").records()} == whole
 
 

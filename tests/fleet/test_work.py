@@ -78,12 +78,6 @@ def test_progress_draws_curves_on_the_live_page(tmp_path: Path) -> None:
     assert all([step for step, _ in points] == [10, 20] for points in curves.values())
 
 
-def test_it_stops_when_its_parent_is_gone(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="gone"):
-        work(make_experiment(), tmp_path, replace(OPTIONS, parent=1 << 30))
-    assert results(tmp_path) == {}
-
-
 def test_the_longest_lots_come_first() -> None:
     nau, nmu = make_experiment().lots
     assert longest_first([nau, nmu]) == [nmu, nau]

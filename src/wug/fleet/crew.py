@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -82,12 +83,12 @@ def train_missing(
         console.print(f"[yellow]set aside, to be run again:[/] {problem}")
     todo = unfinished(experiment, store)
     total = sum(lot.num_replicas for lot in experiment.lots)
-    console.print(f"{total - todo} of {total} trainings are there, {todo} to go.")
+    console.print(f"Trainings: {total - todo} of {total} are there, {todo} to go.")
     if not todo:
         return
     left = run_side_by_side(target, options, experiment, store, how, workers, console)
     if left:
-        console.print(f"{left} trainings are in the hands of another process; run again later.")
+        console.print(f"Trainings in the hands of another process: {left}. Run again later.")
 
 
 def run_side_by_side(
@@ -128,10 +129,8 @@ def run_side_by_side(
             f"{max(minutes, 1):.0f} min.[/] Install g++ and start again to make it many times "
             "faster; nothing that is finished is lost."
         )
-    how = replace(
-        how, compile="on" if compiled else "off", threads=max(cores // workers, 1),
-        parent=os.getpid(),
-    )  # fmt: skip
+    threads = max(cores // workers, 1)
+    how = replace(how, compile="on" if compiled else "off", threads=threads)
     context = multiprocessing.get_context("spawn")
     errors = context.SimpleQueue()
     crew = [
@@ -163,12 +162,21 @@ def member(
 ) -> None:
     """Work in a process of its own; an error becomes a sentence for the first process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides
+    threading.Thread(target=end_with_first, daemon=True).start()
     torch.set_flush_denormal(True)  # a converged optimiser's moments get that small, and slow
     try:
         work(import_target(target)(options), folder, how)
     except Exception as error:
         errors.put(f"{type(error).__name__}: {error}")
         raise SystemExit(1) from error
+
+
+def end_with_first() -> None:
+    """Wait for the first process and end with it, whatever it ended by."""
+    first = multiprocessing.parent_process()
+    if first is not None:
+        first.join()
+        os._exit(1)
 
 
 def watch(
@@ -205,7 +213,8 @@ def watch(
                 said = now
                 console.print(f"{100 * share:3.0f}% after {now - began:.0f} s")
             time.sleep(POLL_SECONDS)
-        progress.update(whole, completed=1.0)
+        if not unfinished(experiment, store):
+            progress.update(whole, completed=1.0)
 
 
 def update(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,14 +27,12 @@ class WorkOptions:
         device: A torch device.
         threads: Threads of this process; 0 leaves torch's default.
         checkpoint_seconds: Least time between two checkpoints.
-        parent: Process whose end ends this one; 0 for none.
     """
 
     compile: Compile = "auto"
     device: str = "cpu"
     threads: int = 0
     checkpoint_seconds: float = 20.0
-    parent: int = 0
 
 
 def longest_first(lots: Iterable[AnyLot]) -> list[AnyLot]:
@@ -87,8 +84,6 @@ def train_block(experiment: Experiment, lot: AnyLot, store: RunStore, options: W
 
     def report(news: dict[str, Any]) -> None:
         store.report_progress(lot.name, seconds=round(time.monotonic() - began, 1), **news)
-        if options.parent and os.getppid() != options.parent:
-            raise SystemExit("the process that started this one is gone")
 
     report({"step": 0, "steps": lot.plan.amount, "replicas": lot.num_replicas, "rate": 0.0})
     fleet = make_fleet(
