@@ -1,16 +1,18 @@
 """How many steps does a data router need for table lookup, with Muon and with AdamW?
 
 The same network, initial weights and batches of the laptop scale, in every case up to the step
-where OOD validation (6 to 8 functions) is solved, or to the last. AdamW has a choice of learning
-rates.
+where OOD validation is solved, or to the last: 6 to 8 functions of compositional table lookup, or
+what never met in training of CTL++. AdamW has a choice of learning rates.
 
     python benchmarks/optimisers.py [--steps 6000] [--rates 3e-4 1e-3 3e-3]
+    python benchmarks/optimisers.py --task A --version as_published --rates
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Literal
 
 import torch
 import tyro
@@ -18,11 +20,13 @@ from rich.console import Console
 from rich.table import Table
 
 from wug.core.schedules import WarmUp
+from wug.core.sequences import SequenceTask
 from wug.experiments.csordas2023 import laptop
 from wug.fleet.programs import wants_compile
 from wug.fleet.sequence_plan import SequenceLot, SequencePlan
 from wug.fleet.sequence_trainer import SequenceFleet
 from wug.tasks.productivity.ctl import CTL
+from wug.tasks.systematicity.ctlpp import CTLpp
 
 
 def steps_to(errors: list[float], steps: list[float], bar: float) -> str:
@@ -33,7 +37,9 @@ def steps_to(errors: list[float], steps: list[float], bar: float) -> str:
 def main(
     steps: int = 6_000,
     rates: tuple[float, ...] = (3e-4, 1e-3, 3e-3),
-    order: str = "backward",
+    muon: bool = True,
+    task: Literal["forward", "backward", "A", "R"] = "backward",
+    version: Literal["text", "as_published"] = "text",
     seed: int = 0,
     threads: int = 2,
 ) -> None:
@@ -41,23 +47,32 @@ def main(
 
     Args:
         steps: At most.
-        rates: Learning rates of AdamW; Muon has that of the laptop scale.
-        order: Of the functions.
+        rates: Learning rates of AdamW.
+        muon: Whether to train with Muon, at the learning rate of the laptop scale.
+        task: Order of compositional table lookup, or variant of CTL++.
+        version: Of its data.
         seed: Of weights and batches.
         threads: Of torch.
     """
     torch.set_num_threads(threads)
-    console, setting = Console(), laptop.CTL["ndr"]
-    muon = replace(setting.plan, steps=steps, patience=1)
-    plans: dict[str, SequencePlan] = {"Muon": muon}
+    torch.set_flush_denormal(True)
+    console = Console()
+    tasks: dict[str, SequenceTask] = {
+        "forward": CTL(order="forward", version=version),
+        "backward": CTL(order="backward", version=version),
+        "A": CTLpp(variant="A", version=version),
+        "R": CTLpp(variant="R", version=version),
+    }
+    setting = (laptop.CTLPP if task in ("A", "R") else laptop.CTL)["ndr"]
+    fast = replace(setting.plan, steps=steps, patience=1)
+    plans: dict[str, SequencePlan] = {"Muon": fast} if muon else {}
     for rate in rates:
-        slow = replace(muon, optimiser="adamw", learning_rate=WarmUp(rate, 300))
-        plans[f"AdamW {rate:g}"] = slow
-    table = Table("optimiser", "to 0.5", "to 0.9", "to 0.99", "best", "steps", "seconds")
+        plans[f"AdamW {rate:g}"] = replace(fast, optimiser="adamw", learning_rate=WarmUp(rate, 300))
+    table = Table("optimiser", "to 0.5", "to 0.9", "to 0.99", "best", "IID", "steps", "seconds")
     for name, plan in plans.items():
         lot = SequenceLot(
             name=name, labels={}, seed=seed, model="ndr", model_options=setting.options,
-            task=CTL(order=order), plan=plan,  # type: ignore[arg-type]
+            task=tasks[task], plan=plan,
         )  # fmt: skip
         began = time.monotonic()
         compiled = wants_compile("auto", torch.device("cpu"))
@@ -65,8 +80,10 @@ def main(
         errors, at = result.curves["ood_validation"], result.curves["step"]
         table.add_row(
             name, *(steps_to(errors, at, 1 - bar) for bar in (0.5, 0.9, 0.99)),
-            f"{1 - min(errors):.3f}", f"{at[-1]:,.0f}", f"{time.monotonic() - began:.0f}",
+            f"{1 - min(errors):.3f}", f"{1 - result.curves['validation'][-1]:.3f}",
+            f"{at[-1]:,.0f}", f"{time.monotonic() - began:.0f}",
         )  # fmt: skip
+        print(*(f"{s:.0f}:{e:.3f}" for s, e in zip(at[4::5], errors[4::5], strict=True)))
         console.print(table)
 
 
