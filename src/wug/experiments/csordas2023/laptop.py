@@ -100,23 +100,17 @@ CTL_ROWS = ("lstm", "bilstm", "relative", "geometric", "ndr")
 DEPTH_ROWS = ("14", "10", "6")
 ACT_ROWS = ("relative_graves", "relative_gate", "ndr")
 
-# Depths 1-5, tested at 7-8.
-ARITHMETIC = settings(
-    EXPRESSIONS,
-    train_layers=num_layers(5, extra=3),
-    test_layers=num_layers(8, extra=4),
-    num_heads=4,
-)
+# Depths 1-5, tested at 7-8. A router with one step per operation and three more stayed at 0.64 on
+# OOD validation: it takes three for the first operation and two for each further one.
+LAYERS = {
+    "train_layers": num_layers(5, steps_per_operation=2, extra=2),
+    "test_layers": num_layers(8, steps_per_operation=2, extra=4),
+}
+ARITHMETIC = settings(EXPRESSIONS, **LAYERS, num_heads=4)
 ARITHMETIC_DATA: dict[str, Any] = {}
 ARITHMETIC_ROWS = ("bilstm", "relative", "ndr")
 
-LISTOPS = settings(
-    EXPRESSIONS,
-    train_layers=num_layers(5, steps_per_operation=2, extra=2),
-    test_layers=num_layers(8, steps_per_operation=2, extra=4),
-    num_heads=4,
-    readout="first",
-)
+LISTOPS = settings(EXPRESSIONS, **LAYERS, num_heads=4, readout="first")
 LISTOPS_DATA: dict[str, Any] = {"num_train": 200_000}
 LISTOPS_ROWS = ("bilstm", "relative", "ndr")
 

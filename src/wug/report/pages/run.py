@@ -49,16 +49,18 @@ def head(run: RunSource, siblings: list[RunSource]) -> Markup:
     ]
     agree, compared = run.table.agreement()
     seeds = len({record.seed for record in run.records})
-    inside = [kind for kind in ("routing", "symbols") if run.traces_of(kind)]
+    kinds = [kind for kind in ("routing", "symbols") if run.traces_of(kind)]
+    inside = [[" · "] * (place > 0) + [tag("a", kind, href=run.page_of(kind))]
+              for place, kind in enumerate(kinds)]  # fmt: skip
     about = [
         ("experiment", run.experiment),
-        ("trainings", f"{run.num_records:,} on {seeds} seeds"),
+        ("trainings", f"{run.num_records:,} on {seeds} seed" + "s" * (seeds != 1)),
         ("computing", duration(run.seconds)),
         ("finished", run.finished),
         ("success rates that agree", f"{agree} of {compared}" if compared else ""),
         ("claims", verdict_bar(run.verdicts) if run.verdicts else ""),
         ("records", " = ".join((run.name, *run.copies))),
-        ("inside the networks", [tag("a", kind, " ", href=run.page_of(kind)) for kind in inside]),
+        ("inside the networks", inside),
     ]
     return markup(
         [
