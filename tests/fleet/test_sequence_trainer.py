@@ -50,8 +50,11 @@ def equal(first, second):
     return all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_is_a_plain_loop():
-    fleet = make_fleet()
+@pytest.mark.parametrize("plan", [{}, {"bucketed": False}], ids=["whole", "parts"])
+def test_is_a_plain_loop(plan, monkeypatch):
+    monkeypatch.setattr("wug.fleet.batches.SHORT", 0)
+    fleet = make_fleet(**plan)
+    assert len(fleet.batches.parts(0)) == (4 if plan else 1)
     fleet.train()
     torch.manual_seed(0)
     model = NDR(TASK.num_tokens, 8, generator=torch.Generator().manual_seed(0), **OPTIONS)
