@@ -102,7 +102,7 @@ ACT_ROWS = ("relative_graves", "relative_gate", "ndr")
 
 # Depths 1-5, tested at 7-8. A router of eight steps needed three for the first operation and nearly
 # two for each further one, more than it had at depth 5.
-LAYERS = {
+LAYERS: dict[str, Any] = {
     "train_layers": num_layers(5, steps_per_operation=2, extra=2),
     "test_layers": num_layers(8, steps_per_operation=2, extra=4),
 }
