@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import sympy
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
@@ -67,15 +67,21 @@ def test_computes_what_the_candidate_predicts(candidate, data):
     np.testing.assert_allclose(actual[~poles], expected[~poles], rtol=1e-9, atol=1e-200)
 
 
+def is_rounding(difference):
+    """Say whether nothing is left but what floats lose when numbers are added in another order."""
+    parts = sympy.Add.make_args(sympy.expand(difference))
+    return all(abs(part.as_coeff_Mul()[0]) < 1e-12 for part in parts)
+
+
 @settings(max_examples=50)
 @given(candidates())
+@example(make([[0]], [[1 / 3], [1 / 3], [np.pi]], [1, -1, 1]))
 def test_spells_what_the_candidate_spells(candidate):
     names = NAMES[: candidate.exponents.shape[1]]
     network = network_of([candidate])
     expected = candidate.expression(names)
     for spelled in (network.formula(names)[0], read_formula(network, names).expressions[0]):
-        difference = sympy.expand(spelled - expected)
-        assert difference == 0 or sympy.simplify(difference) == 0
+        assert is_rounding(spelled - expected) or is_rounding(sympy.simplify(spelled - expected))
 
 
 @pytest.mark.parametrize(
