@@ -65,18 +65,3 @@ def test_levels_are_drawn_by_a_power_of_theirs(power, shares):
     counts = torch.bincount(Batches(examples, plan, seed=0).at(0).levels)[1:]
     # Binomial with n = 3,000 and p of at most 1/2: five standard deviations are at most 137.
     assert (counts - 500 * torch.tensor(shares)).abs().max() < 137
-
-
-def test_a_long_mixed_batch_is_computed_in_parts_of_about_equal_lengths():
-    lists = [[1] * length for length in range(1, 41)]
-    examples = SequenceSet.from_lists(lists, labels=list(range(40)), levels=[1] * 40)
-    plan = SequencePlan(steps=1, batch_size=20, bucketed=False)
-    batches = Batches(examples, plan, seed=0)
-    parts = batches.parts(3)
-    assert [len(part) for part in parts] == [5] * 4
-    assert all(part.tokens.shape[1] == part.lengths.max() for part in parts)
-    assert torch.cat([part.lengths for part in parts]).equal(batches.at(3).lengths.sort().values)
-    bucketed = Batches(examples, SequencePlan(steps=1, batch_size=20), seed=0)
-    assert len(bucketed.parts(3)) == 1
-    short = Batches(examples[:10], plan, seed=0)
-    assert len(short.parts(3)) == 1

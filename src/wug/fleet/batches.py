@@ -18,10 +18,6 @@ def seeded(*parts: str | int) -> torch.Generator:
     return torch.Generator().manual_seed(low + (high << 32))
 
 
-# Where sequences get longer than this, batches of all lengths are computed in parts.
-SHORT, NUM_PARTS = 16, 4
-
-
 class Batches:
     """The batches of a training.
 
@@ -42,25 +38,13 @@ class Batches:
         self.examples, self.plan, self.seed = examples, plan, seed
         self.size = min(plan.batch_size, len(examples))
         self.num_batches = len(examples) // self.size
-        self._longest = int(examples.lengths.max())
         levels, place, counts = examples.levels.unique(return_inverse=True, return_counts=True)
         self._chances = (levels.double() ** (plan.level_power or 0) / counts)[place].cumsum(0)
         self._epoch = lru_cache(maxsize=1)(self._make_epoch)
 
     def at(self, step: int) -> SequenceSet:
         """Return the batch of a step, no wider than its longest sequence."""
-        return self._narrow(self._items(step))
-
-    def parts(self, step: int) -> list[SequenceSet]:
-        """Return the batch of a step, in parts of about equal lengths where that saves padding."""
         items = self._items(step)
-        lengths = self.examples.lengths[items]
-        mixed = self.plan.level_power is not None or not self.plan.bucketed
-        if not mixed or self._longest <= SHORT or self.size % NUM_PARTS:
-            return [self._narrow(items)]
-        return [self._narrow(part) for part in items[lengths.argsort(stable=True)].chunk(NUM_PARTS)]
-
-    def _narrow(self, items: Tensor) -> SequenceSet:
         chosen = self.examples[items]
         longest = int(chosen.lengths.max())
         return SequenceSet(

@@ -138,11 +138,9 @@ class SequenceFleet:
             noise = stream_key("noise", self.lot.name, self.lot.seed, progress.step)
             torch.manual_seed(noise[0])
             for step, rate in enumerate(rates, progress.step):
+                loss = self._loss(self.batches.at(step))
                 self.model.zero_grad(set_to_none=True)
-                for part in self.batches.parts(step):
-                    loss = self._loss(part) * (len(part) / self.batches.size)
-                    loss.backward()
-                    total += loss.detach()
+                loss.backward()
                 if plan.clip_norm is not None:
                     nn.utils.clip_grad_norm_(parameters, plan.clip_norm)
                 for optimiser in self.optimisers:
@@ -151,6 +149,7 @@ class SequenceFleet:
                     optimiser.step()
                 if self.averaged is not None:
                     self.averaged.update_parameters(self.model)
+                total += loss.detach()
                 spent = progress.seconds + time.monotonic() - began
                 if plan.seconds is not None and spent >= plan.seconds:
                     end = step + 1
