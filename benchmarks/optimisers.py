@@ -83,7 +83,8 @@ def main(
             f"{1 - min(errors):.3f}", f"{1 - result.curves['validation'][-1]:.3f}",
             f"{at[-1]:,.0f}", f"{time.monotonic() - began:.0f}",
         )  # fmt: skip
-        print(*(f"{s:.0f}:{e:.3f}" for s, e in zip(at[4::5], errors[4::5], strict=True)))
+        curve = zip(at[4::5], errors[4::5], strict=True)
+        console.print("OOD accuracy:", *(f"{step:.0f}: {1 - error:.3f}" for step, error in curve))
         console.print(table)
 
 

@@ -1,13 +1,14 @@
 """Runs made by hand: a good one, and one that means harm."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from chromium import Browser, chromium
 
 from wug.records import Record, RunStore, write_trace
 
@@ -169,6 +170,13 @@ def fill_traces(folder: Path) -> Path:
     for name, (arrays, about) in made.items():
         write_trace(folder, name, arrays, about)
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of a file."""
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,12 @@
 """The site in a real browser: it opens from disk, is silent, asks for nothing, and works."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from chromium import WIDTHS, Browser, chromium
+from chromium import WIDTHS, Browser
 
 from wug.core.folders import results_folder
 from wug.report.site import write_site
@@ -15,13 +15,6 @@ from wug.report.sources import find_sources
 EXAMPLE = Path(__file__).parents[2] / "docs" / "example"
 EXPERIMENTS = ("mistry2022.single_module", "trask2018.identity")
 MAIN = "run-mistry2022.single_module~paper.html"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests."""
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -1,23 +1,15 @@
 """The routing player and the maps of symbols in a real browser."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from chromium import WIDTHS, Browser, chromium
+from chromium import WIDTHS, Browser
 
 from wug.report.site import write_site
 from wug.report.sources import find_sources
 
 ROUTING = "routing-demo~paper.html"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests."""
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from wug.fleet.sequence_plan import SequenceLot
 from wug.functional.streams import stream_key
 from wug.records import config_hash, write_atomic
 
-# More problems at once don't fit into a core's cache, and take three times as long.
+# At 50 columns a thousand at once don't fit into a core's cache, and take three times as long.
 EVALUATION_BATCH = 128
 # Every width of a batch is compiled anew, and takes torch half a minute; it allows for eight.
 MOST_WIDTHS = 7
