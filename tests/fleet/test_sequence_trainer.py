@@ -113,6 +113,35 @@ def test_outcome_and_curves():
     )
 
 
+def test_levels_are_added_once_those_before_are_mastered():
+    fleet = make_fleet(mastery=0.9)
+    assert fleet.levels == [1] and set(fleet.batches.examples.levels.tolist()) == {1}
+    fleet._promote({1: (2, 10), 2: (0, 10)})
+    assert fleet.levels == [1]
+    fleet._promote({1: (1, 10), 2: (9, 10)})
+    assert fleet.levels == [1, 2] and set(fleet.batches.examples.levels.tolist()) == {1, 2}
+    fleet._promote({1: (0, 10), 2: (2, 10)})
+    assert fleet.levels == [1, 2]
+    for _ in range(9):
+        fleet._promote({level: (0, 10) for level in range(1, 6)})
+    assert fleet.levels == [1, 2, 3, 4, 5] and len(fleet.progress.promoted) == 4
+    assert len(fleet.batches.examples) == len(TASK.examples("train"))
+
+
+def test_records_when_levels_were_added():
+    (result,) = make_fleet(mastery=0.0).train()
+    # A level that IID validation does not have is not mastered.
+    assert 1 not in TASK.examples("validation").levels
+    assert result.outcome["promoted"] == [4, 8, 12]
+    # Four levels to come in the first six of twelve steps; evaluated after 2, 4, 6 and so on.
+    (result,) = make_fleet(mastery=1.1, evaluate_every=2).train()
+    assert result.outcome["promoted"] == [2, 4, 6, 8]
+    (result,) = make_fleet(mastery=1.1, evaluate_every=1).train()
+    assert result.outcome["promoted"] == [2, 3, 5, 6]
+    (result,) = make_fleet().train()
+    assert "promoted" not in result.outcome
+
+
 def test_seeds_differ_and_repeat():
     first, again, other = (make_fleet(seed=seed) for seed in (0, 0, 1))
     for fleet in (first, again, other):
@@ -123,8 +152,11 @@ def test_seeds_differ_and_repeat():
 
 @pytest.mark.parametrize(
     ("dropout", "plan"),
-    [(0.0, {}), (0.3, {}), (0.0, {"optimiser": "muon"}), (0.0, {"averaging": 0.7})],
-)
+    [
+        (0.0, {}), (0.3, {}), (0.0, {"optimiser": "muon"}), (0.0, {"averaging": 0.7}),
+        (0.0, {"mastery": 0.0}),
+    ],
+)  # fmt: skip
 def test_resumes_as_if_nothing_had_happened(tmp_path, dropout, plan):
     changes = {"model_options": {**OPTIONS, "dropout": dropout, "gate_dropout": dropout}, **plan}
     whole = make_fleet(**changes)

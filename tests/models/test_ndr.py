@@ -115,6 +115,18 @@ def test_equals_the_equations(modified, readout, biases):
     assert_close(actual, torch.autograd.grad(expected.square().sum(), leaves))
 
 
+def test_tied_answers_are_spelled_as_tokens():
+    model = shake(make(tied=True))
+    tokens, lengths = problems()
+    for row, length, logits in zip(tokens, lengths, model(tokens, lengths), strict=True):
+        column = reference(model, row[:length].tolist(), model.num_steps)[-1]
+        expected = [column @ model.embedding[answer] / 2 for answer in range(NUM_CLASSES)]
+        assert_close(logits, torch.stack(expected))
+    assert not {"weight_out", "bias_out"} & model.state_dict().keys()
+    with pytest.raises(UserError, match=r"num_tokens \(tied\) must be at least 3; got 2"):
+        NDR(2, 3, tied=True)
+
+
 def test_more_steps_when_not_training():
     model, (tokens, lengths) = shake(make(test_steps=5)), problems()
     for training, num_steps in ((True, 3), (False, 5)):

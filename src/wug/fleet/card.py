@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
@@ -154,7 +154,7 @@ def card(options: CardOptions) -> Experiment:
                     "model": model,
                     "model_options": dict(model_options),
                     "task": [COLUMNS[column][0], dict(COLUMNS[column][1])],
-                    "plan": {**asdict(plan), "learning_rate": repr(plan.learning_rate)},
+                    "plan": plan.config,
                 },
             )
             for row, (model, model_options) in models.items()

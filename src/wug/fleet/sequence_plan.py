@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
 import torch
@@ -13,6 +13,7 @@ from wug.core import index
 from wug.core.errors import require_at_least, require_choice
 from wug.core.schedules import Constant, Schedule
 from wug.core.sequences import SequenceTask
+from wug.records import Json
 
 OPTIMISERS = ("adamw", "adam", "muon")
 PRECISIONS = ("float32", "bfloat16")
@@ -39,6 +40,9 @@ class SequencePlan:
         level_power: Levels are drawn in proportion to this power of theirs, with replacement and
             not bucketed: all alike with 0, long or deep ones more often with 1; None means as they
             are in the data.
+        mastery: If given, training begins with the lowest level, and the next one is added whenever
+            this share of IID validation is right at each level so far, and in any case by equal
+            parts of the first half of the training; None means all levels from the beginning.
         precision: ``"float32"``, or ``"bfloat16"`` where torch's autocast thinks it safe.
         halting_weight: Of the mean remainder of adaptive computation time in the loss.
         seconds: Training ends after so much time in steps; None means that time does not count.
@@ -56,10 +60,19 @@ class SequencePlan:
     clip_norm: float | None = None
     bucketed: bool = True
     level_power: float | None = None
+    mastery: float | None = None
     precision: Literal["float32", "bfloat16"] = "float32"
     halting_weight: float = 0.0
     seconds: float | None = None
     patience: int = 0
+
+    @property
+    def config(self) -> dict[str, Json]:
+        """The plan as plain data; what came after the first records is there if it is used."""
+        config = {**asdict(self), "learning_rate": repr(self.learning_rate)}
+        if self.mastery is None:
+            del config["mastery"]
+        return config
 
     @property
     def amount(self) -> float:

@@ -45,6 +45,7 @@ class Progress:
         selected_step: The last row that had it.
         solved_for: Number of rows up to the last with OOD validation solved.
         seconds: Time spent in training steps.
+        promoted: Steps after which a level was added.
     """
 
     step: int = 0
@@ -53,6 +54,7 @@ class Progress:
     selected_step: int = 0
     solved_for: int = 0
     seconds: float = 0.0
+    promoted: list[int] = field(default_factory=list)
 
 
 class SequenceFleet:
@@ -71,7 +73,7 @@ class SequenceFleet:
     ) -> None:
         self.lot, self.device, self.keep = lot, device, keep
         self.model = lot.build().to(device)
-        self.batches = Batches(lot.task.examples("train"), lot.plan, lot.seed)
+        self.train_set = lot.task.examples("train")
         self.sets = {split: lot.task.examples(split) for split in WATCHED}
         self.optimisers = make_optimisers(self.model, lot.plan)
         self.averaged: AveragedModel | None = None
@@ -80,12 +82,13 @@ class SequenceFleet:
             self.averaged = AveragedModel(self.model, multi_avg_fn=mean).eval()
         self.best = self._weights()
         self.progress = Progress()
+        self._study()
         self._step: Callable[..., Any] | None = None
         self._widths = 1
         if compiled and hasattr(self.model, "step"):
             # Programs of earlier trainings in this process would count against the limit.
             torch.compiler.reset()
-            longest = int(self.batches.examples.lengths.max())
+            longest = int(self.train_set.lengths.max())
             self._widths = -(-longest // MOST_WIDTHS)
             step: Callable[..., Any] = self.model.step  # type: ignore[assignment]
             self._step = torch.compile(step, dynamic=False)
@@ -97,6 +100,39 @@ class SequenceFleet:
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: value.detach().clone() for name, value in self.judged.state_dict().items()}
+
+    @property
+    def levels(self) -> list[int]:
+        """Levels of the problems that it is trained on."""
+        levels: list[int] = self.train_set.levels.unique().tolist()
+        reached = 1 + len(self.progress.promoted)
+        return levels if self.lot.plan.mastery is None else levels[:reached]
+
+    def _study(self) -> None:
+        """Train on the levels that were reached so far."""
+        known = self.train_set.levels <= self.levels[-1]
+        examples = self.train_set if known.all() else self.train_set[known]
+        self.batches = Batches(examples, self.lot.plan, self.lot.seed)
+
+    def _promote(self, errors: dict[int, tuple[int, int]]) -> None:
+        """Add the next level if those before are mastered, or if it is time."""
+        plan, levels = self.lot.plan, self.levels
+        more = len(self.train_set.levels.unique()) - len(levels)
+        if plan.mastery is None or not more:
+            return
+        known = [counts for level, counts in errors.items() if level <= levels[-1]]
+        mastered = bool(known) and all(1 - wrong / count >= plan.mastery for wrong, count in known)
+        reached = len(levels) / (len(levels) + more - 1)
+        late = self.spent >= reached * plan.amount / 2
+        if mastered or late:
+            self.progress.promoted.append(self.progress.step)
+            self._study()
+
+    @property
+    def spent(self) -> float:
+        """How much of the plan's amount is done."""
+        progress = self.progress
+        return progress.step if self.lot.plan.seconds is None else progress.seconds
 
     @contextmanager
     def _training(self) -> Iterator[None]:
@@ -194,7 +230,8 @@ class SequenceFleet:
         """Add a row to the curves and keep the weights if none were better out of distribution."""
         progress = self.progress
         row = {"step": float(progress.step), "train": train_loss}
-        row |= {split: share(self.errors(examples)) for split, examples in self.sets.items()}
+        errors = {split: self.errors(examples) for split, examples in self.sets.items()}
+        row |= {split: share(levels) for split, levels in errors.items()}
         for name, value in row.items():
             progress.curves.setdefault(name, []).append(value)
         error = row["ood_validation"]
@@ -203,14 +240,14 @@ class SequenceFleet:
             self.best = self._weights()
         solved = error <= self.lot.task.threshold()
         progress.solved_for = progress.solved_for + 1 if solved else 0
+        self._promote(errors["validation"])
 
     @property
     def done(self) -> bool:
         """Whether the steps or the time are over, or enough evaluations in a row were solved."""
         plan, progress = self.lot.plan, self.progress
         enough = 0 < plan.patience <= progress.solved_for
-        late = plan.seconds is not None and progress.seconds >= plan.seconds
-        return enough or late or progress.step >= plan.steps
+        return enough or self.spent >= plan.amount or progress.step >= plan.steps
 
     def train(
         self,
@@ -241,8 +278,7 @@ class SequenceFleet:
             if on_progress is not None:
                 latest = {name: round(rows[-1], 5) for name, rows in progress.curves.items()}
                 rate = (progress.step - first) / max(now - began, 1e-9)
-                done = progress.step if plan.seconds is None else progress.seconds
-                on_progress({**latest, "step": done, "steps": plan.amount, "rate": rate,
+                on_progress({**latest, "step": self.spent, "steps": plan.amount, "rate": rate,
                              "replicas": 1})  # fmt: skip
         return [self.result()]
 
@@ -281,6 +317,8 @@ class SequenceFleet:
                 for name, errors in selected.items()
             },
         }
+        if self.lot.plan.mastery is not None:
+            outcome["promoted"] = list(progress.promoted)
         if self.lot.plan.halting_weight:
             outcome["halting_steps"] = {name: self.halting_steps(s) for name, s in sets.items()}
         if self.keep is not None:
@@ -310,7 +348,7 @@ class SequenceFleet:
         lot = self.lot
         return config_hash(
             {
-                "plan": repr(lot.plan),
+                "plan": lot.plan.config,
                 "seed": lot.seed,
                 "task": repr(lot.task),
                 "model": [lot.model, repr(sorted(lot.model_options.items()))],
@@ -361,6 +399,7 @@ class SequenceFleet:
             groups = optimiser.state_dict()["param_groups"]
             optimiser.load_state_dict({"state": state, "param_groups": groups})
         self.progress = Progress(**json.loads(about["progress"]))
+        self._study()
         return True
 
 

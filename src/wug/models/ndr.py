@@ -70,6 +70,8 @@ class NDR(nn.Module):
         dropout_of: ``"queries"`` as in the text or ``"keys"`` as in the code.
         biases: Whether keys and values have biases, as in csordas2022ctl's code.
         readout: Column whose last state is the answer: ``"last"`` or ``"first"``.
+        tied: Whether answers are spelled as tokens are: the logit of class c is that of the
+            embedding of token c, over the square root of the features. Not in the sources.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -106,6 +108,7 @@ class NDR(nn.Module):
         dropout_of: Literal["queries", "keys"] = "queries",
         biases: bool = False,
         readout: Literal["last", "first"] = "last",
+        tied: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -117,6 +120,8 @@ class NDR(nn.Module):
         require_at_least("NDR", "num_steps", num_steps, 1)
         require_at_least("NDR", "test_steps", test_steps, 1)
         require_choice("NDR", "readout", readout, ("last", "first"))
+        if tied:
+            require_at_least("NDR", "num_tokens (tied)", num_tokens, num_classes)
         self.num_tokens, self.num_classes, self.readout = num_tokens, num_classes, readout
         self.num_steps, self.test_steps = num_steps, test_steps
         self.dropout, self.modified = dropout, modified
@@ -138,8 +143,10 @@ class NDR(nn.Module):
         )  # fmt: skip
         self.read_norm = nn.LayerNorm(features, device=device, dtype=dtype)
         self.update_norm = nn.LayerNorm(features, device=device, dtype=dtype)
-        self.weight_out = nn.Parameter(self.embedding.new_empty(num_classes, features))
-        self.bias_out = nn.Parameter(self.embedding.new_empty(num_classes))
+        self.weight_out = self.bias_out = None
+        if not tied:
+            self.weight_out = nn.Parameter(self.embedding.new_empty(num_classes, features))
+            self.bias_out = nn.Parameter(self.embedding.new_empty(num_classes))
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -149,9 +156,10 @@ class NDR(nn.Module):
             layer.reset_parameters(generator)
         for norm in (self.read_norm, self.update_norm):
             norm.reset_parameters()
-        bound = self.weight_out.shape[1] ** -0.5
-        fill_uniform(self.weight_out, -bound, bound, generator)
-        fill_uniform(self.bias_out, -bound, bound, generator)
+        if self.weight_out is not None and self.bias_out is not None:
+            bound = self.weight_out.shape[1] ** -0.5
+            fill_uniform(self.weight_out, -bound, bound, generator)
+            fill_uniform(self.bias_out, -bound, bound, generator)
 
     def step(self, state: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
         """Apply the layer once: the columns after it, and their gates."""
@@ -170,7 +178,10 @@ class NDR(nn.Module):
     def answer(self, state: Tensor, lengths: Tensor) -> Tensor:
         """Return the logits of the classes that the columns spell."""
         read = column_at(state, lengths + 1) if self.readout == "last" else state[:, 0]
-        return F.linear(read, self.weight_out, self.bias_out)
+        if self.weight_out is not None:
+            return F.linear(read, self.weight_out, self.bias_out)
+        spelled = self.embedding[: self.num_classes]
+        return F.linear(read, spelled * spelled.shape[1] ** -0.5)
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """Return the logits of the classes."""

@@ -29,9 +29,10 @@ LAPTOP = (
     "At laptop scale the data follows the text, networks are small, all rows of the table have the "
     "same data, steps and optimiser (Muon, at a constant rate, which is lower for transformers "
     "without a gate, and with averaged weights), problems of table lookup are drawn by the square "
-    "root of their length, NDR is the modified one of appendix E.1.1, training ends once OOD "
-    "validation has been solved for a while, and only some rows are trained unless --only names "
-    "others."
+    "root of their length, expressions get deeper as those before are mastered, NDR is the "
+    "modified one of appendix E.1.1 and spells the values of expressions as it does digits, "
+    "training ends once OOD validation has been solved for a while, and only some rows are trained "
+    "unless --only names others."
 )
 DEVIATIONS = "Published numbers are means; their standard deviations are in the source of a cell."
 
@@ -131,13 +132,12 @@ class Training:
     @property
     def config(self) -> dict[str, Json]:
         """The resolved configuration as plain data."""
-        plan = self.setting.plan
         task: Any = self.task
         return {
             "model": self.network.model,
             "options": {**self.setting.options, **self.network.options},
             "task": {"name": type(task).__name__, **asdict(task)},
-            "plan": {**asdict(plan), "learning_rate": repr(plan.learning_rate)},
+            "plan": self.setting.plan.config,
         }
 
     def lot(self, seed: int) -> SequenceLot:
