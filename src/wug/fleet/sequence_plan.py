@@ -40,9 +40,10 @@ class SequencePlan:
         level_power: Levels are drawn in proportion to this power of theirs, with replacement and
             not bucketed: all alike with 0, long or deep ones more often with 1; None means as they
             are in the data.
-        mastery: If given, training begins with the lowest level, and the next one is added whenever
-            this share of IID validation is right at each level so far, and in any case by equal
-            parts of the first half of the training; None means all levels from the beginning.
+        mastery: If given, training begins with the two lowest levels, for one alone shows nothing
+            composed, and the next one is added whenever this share of IID validation is right at
+            each level so far, in any case by equal parts of the first half of the training; None
+            means all levels from the beginning.
         precision: ``"float32"``, or ``"bfloat16"`` where torch's autocast thinks it safe.
         halting_weight: Of the mean remainder of adaptive computation time in the loss.
         seconds: Training ends after so much time in steps; None means that time does not count.

@@ -31,6 +31,8 @@ from wug.records import config_hash, write_atomic
 EVALUATION_BATCH = 128
 # Every width of a batch is compiled anew, and takes torch half a minute; it allows for eight.
 MOST_WIDTHS = 7
+# Those that a training begins with if it adds others later.
+FIRST_LEVELS = 2
 WATCHED: tuple[Split, ...] = ("validation", "ood_validation")
 
 
@@ -105,7 +107,7 @@ class SequenceFleet:
     def levels(self) -> list[int]:
         """Levels of the problems that it is trained on."""
         levels: list[int] = self.train_set.levels.unique().tolist()
-        reached = 1 + len(self.progress.promoted)
+        reached = FIRST_LEVELS + len(self.progress.promoted)
         return levels if self.lot.plan.mastery is None else levels[:reached]
 
     def _study(self) -> None:
@@ -117,13 +119,13 @@ class SequenceFleet:
     def _promote(self, errors: dict[int, tuple[int, int]]) -> None:
         """Add the next level if those before are mastered, or if it is time."""
         plan, levels = self.lot.plan, self.levels
+        added = len(self.progress.promoted)
         more = len(self.train_set.levels.unique()) - len(levels)
         if plan.mastery is None or not more:
             return
         known = [counts for level, counts in errors.items() if level <= levels[-1]]
         mastered = bool(known) and all(1 - wrong / count >= plan.mastery for wrong, count in known)
-        reached = len(levels) / (len(levels) + more - 1)
-        late = self.spent >= reached * plan.amount / 2
+        late = self.spent >= (added + 1) / (added + more) * plan.amount / 2
         if mastered or late:
             self.progress.promoted.append(self.progress.step)
             self._study()

@@ -94,7 +94,7 @@ def settings(
 TABLES = plan(12_000, evaluate_every=100, level_power=0.5)
 # Expressions get deeper as those before are mastered: after 1,800 steps the router had 0.97 of two
 # nested operations right; with all depths from the beginning it was 0.68 after 1,600.
-EXPRESSIONS = plan(12_000, evaluate_every=200, mastery=0.95)
+EXPRESSIONS = plan(10_000, evaluate_every=200, mastery=0.95)
 
 # Compositional table lookup (ctl, ctl_depth, ctl_act): lengths 1-5, tested at 9-10.
 CTL = settings(
