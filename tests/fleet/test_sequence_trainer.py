@@ -113,28 +113,12 @@ def test_outcome_and_curves():
     )
 
 
-def test_levels_are_added_once_those_before_are_mastered():
-    fleet = make_fleet(mastery=0.9)
-
-    def studied():
-        return sorted(set(fleet.batches.examples.levels.tolist()))
-
-    assert fleet.levels == studied() == [1, 2]
-    fleet._promote({1: (2, 10), 2: (0, 10), 3: (0, 10)})
-    assert fleet.levels == [1, 2]
-    fleet._promote({1: (1, 10), 2: (1, 10), 3: (9, 10)})
-    assert fleet.levels == studied() == [1, 2, 3]
-    # What IID validation does not have is not mastered.
-    fleet._promote({4: (0, 10)})
-    assert fleet.levels == [1, 2, 3]
-    for _ in range(9):
-        fleet._promote({level: (0, 10) for level in range(1, 6)})
-    assert fleet.levels == studied() == [1, 2, 3, 4, 5] and len(fleet.progress.promoted) == 3
-
-
 def test_records_when_levels_were_added():
-    (result,) = make_fleet(mastery=0.0).train()
+    fleet = make_fleet(mastery=0.0)
+    assert set(fleet.batches.examples.levels.tolist()) == {1, 2}
+    (result,) = fleet.train()
     assert result.outcome["promoted"] == [4, 8, 12]
+    assert set(fleet.batches.examples.levels.tolist()) == {1, 2, 3, 4, 5}
     # Three levels to come in the first six of twelve steps.
     (result,) = make_fleet(mastery=1.1, evaluate_every=1).train()
     assert result.outcome["promoted"] == [2, 4, 6]

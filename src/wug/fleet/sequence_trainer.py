@@ -21,6 +21,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from wug.core.sequences import SequenceSet, Split
 from wug.fleet.batches import Batches
+from wug.fleet.curriculum import Curriculum
 from wug.fleet.engine import OnProgress, Result
 from wug.fleet.muon import make_optimisers
 from wug.fleet.sequence_plan import SequenceLot
@@ -31,8 +32,6 @@ from wug.records import config_hash, write_atomic
 EVALUATION_BATCH = 128
 # Every width of a batch is compiled anew, and takes torch half a minute; it allows for eight.
 MOST_WIDTHS = 7
-# Those that a training begins with if it adds others later.
-FIRST_LEVELS = 2
 WATCHED: tuple[Split, ...] = ("validation", "ood_validation")
 
 
@@ -75,7 +74,7 @@ class SequenceFleet:
     ) -> None:
         self.lot, self.device, self.keep = lot, device, keep
         self.model = lot.build().to(device)
-        self.train_set = lot.task.examples("train")
+        self.curriculum = Curriculum(lot.task.examples("train"), lot.plan)
         self.sets = {split: lot.task.examples(split) for split in WATCHED}
         self.optimisers = make_optimisers(self.model, lot.plan)
         self.averaged: AveragedModel | None = None
@@ -90,7 +89,7 @@ class SequenceFleet:
         if compiled and hasattr(self.model, "step"):
             # Programs of earlier trainings in this process would count against the limit.
             torch.compiler.reset()
-            longest = int(self.train_set.lengths.max())
+            longest = int(self.curriculum.examples.lengths.max())
             self._widths = -(-longest // MOST_WIDTHS)
             step: Callable[..., Any] = self.model.step  # type: ignore[assignment]
             self._step = torch.compile(step, dynamic=False)
@@ -103,32 +102,10 @@ class SequenceFleet:
     def _weights(self) -> dict[str, Tensor]:
         return {name: value.detach().clone() for name, value in self.judged.state_dict().items()}
 
-    @property
-    def levels(self) -> list[int]:
-        """Levels of the problems that it is trained on."""
-        levels: list[int] = self.train_set.levels.unique().tolist()
-        reached = FIRST_LEVELS + len(self.progress.promoted)
-        return levels if self.lot.plan.mastery is None else levels[:reached]
-
     def _study(self) -> None:
         """Train on the levels that were reached so far."""
-        known = self.train_set.levels <= self.levels[-1]
-        examples = self.train_set if known.all() else self.train_set[known]
+        examples = self.curriculum.reached(len(self.progress.promoted))
         self.batches = Batches(examples, self.lot.plan, self.lot.seed)
-
-    def _promote(self, errors: dict[int, tuple[int, int]]) -> None:
-        """Add the next level if those before are mastered, or if it is time."""
-        plan, levels = self.lot.plan, self.levels
-        added = len(self.progress.promoted)
-        more = len(self.train_set.levels.unique()) - len(levels)
-        if plan.mastery is None or not more:
-            return
-        known = [counts for level, counts in errors.items() if level <= levels[-1]]
-        mastered = bool(known) and all(1 - wrong / count >= plan.mastery for wrong, count in known)
-        late = self.spent >= (added + 1) / (added + more) * plan.amount / 2
-        if mastered or late:
-            self.progress.promoted.append(self.progress.step)
-            self._study()
 
     @property
     def spent(self) -> float:
@@ -242,7 +219,10 @@ class SequenceFleet:
             self.best = self._weights()
         solved = error <= self.lot.task.threshold()
         progress.solved_for = progress.solved_for + 1 if solved else 0
-        self._promote(errors["validation"])
+        added = len(progress.promoted)
+        if self.curriculum.goes_on(added, self.spent, errors["validation"]):
+            progress.promoted.append(progress.step)
+            self._study()
 
     @property
     def done(self) -> bool:
