@@ -1,6 +1,7 @@
 """The charts of trainings, from records whose numbers are known."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from wug.records import Record
 from wug.report.sources import RunSource, find_sources
-from wug.report.trainings import curves, on_grid, solved_runs
+from wug.report.trainings import curves, on_grid, promotions, solved_runs
 
 
 @pytest.fixture
@@ -50,3 +51,13 @@ def test_a_curve_on_a_grid_is_its_latest_value() -> None:
                                      [5, inf, nan, nan, nan], [nan] * 5])  # fmt: skip
     few, _ = on_grid(records, "test", 3)
     assert few[0] == 0 and few[-1] == 30 and len(few) == 3
+
+
+def test_when_deeper_problems_were_added() -> None:
+    records = [replace(with_curve(seed, [], []), outcome=outcome) for seed, outcome in enumerate(
+        [{"promoted": [1800, 3400]}, {"promoted": [1600, 3400, 5000]}, {"promoted": ["<b>"]},
+         {"promoted": "soon"}, {}]
+    )]  # fmt: skip
+    steps = "1,600-1,800, 3,400, 5,000"
+    assert promotions(records) == f" Deeper problems were added after these steps: {steps}."
+    assert promotions(records[2:]) == ""

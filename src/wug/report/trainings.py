@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,7 @@ def curve_chart(
     about = f"{title} over training: one thin line for each seed, the median thick"
     about += ", the threshold dashed." if any(line[4] is not None for line in rows) else "."
     about += " Zero is drawn at the bottom." if zeros else ""
+    about += promotions(records)
     seeds = {tuple(record.seed for record in cells[name]) for name in columns}
     names = [f"seed {s}" for s in seeds.pop()] if len(seeds) == 1 else lines
     return Chart(
@@ -114,6 +116,21 @@ def curve_chart(
         headings=("column", "", "step", "median", "threshold", *names),
         rows=rows,
     )  # fmt: skip
+
+
+def promotions(records: Sequence[Record]) -> str:
+    """Say when trainings went on to the next level, if they began with the lowest ones.
+
+    Hostile records may hold anything there; what is no list of numbers is left out.
+    """
+    found = [record.outcome.get("promoted") for record in records]
+    lists = [steps for steps in found if isinstance(steps, list) and all(map(is_number, steps))]
+    spans = []
+    for steps in zip_longest(*lists):
+        known = [step for step in steps if step is not None]
+        low, high = min(known), max(known)
+        spans.append(f"{low:,.0f}" if low == high else f"{low:,.0f}-{high:,.0f}")
+    return f" Deeper problems were added after these steps: {', '.join(spans)}." if spans else ""
 
 
 def on_grid(records: Sequence[Record], series: str, num_steps: int) -> tuple[Array, Array]:
