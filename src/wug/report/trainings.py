@@ -123,7 +123,7 @@ def promotions(records: Sequence[Record]) -> str:
 
     Hostile records may hold anything there; what is no list of numbers is left out.
     """
-    found = [record.outcome.get("promoted") for record in records]
+    found: list[Any] = [record.outcome.get("promoted") for record in records]
     lists = [steps for steps in found if isinstance(steps, list) and all(map(is_number, steps))]
     spans = []
     for steps in zip_longest(*lists):
