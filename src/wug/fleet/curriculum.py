@@ -1,57 +1,77 @@
-"""Deeper problems later: which levels a training has reached, and when it reaches the next."""
+"""Harder problems later: which of them a training has reached, and when it reaches the next."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
+from torch import Tensor
 
 from wug.core.sequences import SequenceSet
 from wug.fleet.sequence_plan import SequencePlan
 
 # One level alone shows nothing composed.
-FIRST_LEVELS = 2
+FIRST_GRADES = 2
+# By length, grades have about equally many problems of the training set.
+NUM_LENGTH_GRADES = 12
 
 
 class Curriculum:
-    """Adds levels to a training as those before are mastered; without a mastery it has them all.
+    """Adds grades to a training as those before are mastered; without a mastery it has them all.
 
     Args:
         examples: The training set.
-        plan: Its `mastery`, and how much there is to do.
+        plan: Its `mastery` and `grading`, and how much there is to do.
 
     Example:
         >>> lists = [[1], [1, 2], [3, 4, 5]]
         >>> examples = SequenceSet.from_lists(lists, labels=[0, 1, 2], levels=[1, 2, 3])
         >>> curriculum = Curriculum(examples, SequencePlan(steps=100, mastery=0.9))
-        >>> len(curriculum.reached(0)), len(curriculum.reached(1))
+        >>> len(curriculum.reached(examples, 0)), len(curriculum.reached(examples, 1))
         (2, 3)
-        >>> curriculum.goes_on(0, spent=10, errors={1: (0, 10), 2: (1, 10), 3: (9, 10)})
+        >>> curriculum.goes_on(0, spent=10, errors={0: (0, 10), 1: (1, 10)})
         True
     """
 
     def __init__(self, examples: SequenceSet, plan: SequencePlan) -> None:
-        self.examples, self.plan = examples, plan
-        self.levels: list[int] = examples.levels.unique().tolist()
+        self.plan = plan
+        difficulty = self._difficulty(examples)
+        if plan.grading == "length":
+            parts = torch.arange(1, NUM_LENGTH_GRADES + 1) * len(difficulty) // NUM_LENGTH_GRADES
+            difficulty = difficulty.sort().values[parts.clamp(min=1) - 1]
+        # The most difficult that is in a grade.
+        self.edges = difficulty.unique()
 
-    def _reached(self, added: int) -> list[int]:
-        return self.levels if self.plan.mastery is None else self.levels[: FIRST_LEVELS + added]
+    def _difficulty(self, examples: SequenceSet) -> Tensor:
+        return examples.levels if self.plan.grading == "level" else examples.lengths
 
-    def reached(self, added: int) -> SequenceSet:
-        """Return the problems that are trained on after so many levels were added."""
-        known = self.examples.levels <= self._reached(added)[-1]
-        return self.examples if known.all() else self.examples[known]
+    def num_more(self, added: int) -> int:
+        """Return how many grades are to come after so many were added."""
+        more = len(self.edges) - FIRST_GRADES - added
+        return 0 if self.plan.mastery is None else max(0, more)
+
+    def reached(self, examples: SequenceSet, added: int) -> SequenceSet:
+        """Return what is within reach after so many grades were added."""
+        highest = self.edges[len(self.edges) - 1 - self.num_more(added)]
+        return examples[self._difficulty(examples) <= highest]
+
+    def graded(self, examples: SequenceSet) -> SequenceSet:
+        """Return the problems with their grades, counted from 0, for levels."""
+        return replace(examples, levels=torch.bucketize(self._difficulty(examples), self.edges))
 
     def goes_on(self, added: int, spent: float, errors: Mapping[int, tuple[int, int]]) -> bool:
-        """Say whether it is time for the next level.
+        """Say whether it is time for the next grade.
 
         Args:
-            added: Number of levels that were added so far.
+            added: Number of grades that were added so far.
             spent: How much of the plan's amount is done.
-            errors: Number of wrong answers and of problems in IID validation, by level.
+            errors: Number of wrong answers and of problems in IID validation, by grade, of what is
+                within reach.
         """
-        reached, mastery = self._reached(added), self.plan.mastery
-        more = len(self.levels) - len(reached)
+        more, mastery = self.num_more(added), self.plan.mastery
         if mastery is None or not more:
             return False
-        known = [counts for level, counts in errors.items() if level <= reached[-1]]
-        mastered = bool(known) and all(1 - wrong / count >= mastery for wrong, count in known)
-        return mastered or spent >= (added + 1) / (added + more) * self.plan.amount / 2
+        shares = [1 - wrong / count for wrong, count in errors.values()]
+        late = spent >= (added + 1) / (added + more) * self.plan.amount / 2
+        return late or min(shares, default=0.0) >= mastery

@@ -16,6 +16,8 @@ from wug.core.sequences import SequenceTask
 from wug.records import Json
 
 OPTIMISERS = ("adamw", "adam", "muon")
+LATER = {"mastery": None, "grading": "level"}
+GRADINGS = ("level", "length")
 PRECISIONS = ("float32", "bfloat16")
 
 
@@ -40,10 +42,12 @@ class SequencePlan:
         level_power: Levels are drawn in proportion to this power of theirs, with replacement and
             not bucketed: all alike with 0, long or deep ones more often with 1; None means as they
             are in the data.
-        mastery: If given, training begins with the two lowest levels, for one alone shows nothing
-            composed, and the next one is added whenever this share of IID validation is right at
-            each level so far, in any case by equal parts of the first half of the training; None
-            means all levels from the beginning.
+        mastery: If given, training begins with the two easiest grades of problems, for one alone
+            may show nothing composed, and the next one is added whenever this share of IID
+            validation is right in each grade so far, in any case by equal parts of the first half
+            of the training; None means all from the beginning.
+        grading: What makes a grade: ``"level"``, or ``"length"``, where the sequences of a grade,
+            which is a twelfth of all, are longer than those before.
         precision: ``"float32"``, or ``"bfloat16"`` where torch's autocast thinks it safe.
         halting_weight: Of the mean remainder of adaptive computation time in the loss.
         seconds: Training ends after so much time in steps; None means that time does not count.
@@ -62,6 +66,7 @@ class SequencePlan:
     bucketed: bool = True
     level_power: float | None = None
     mastery: float | None = None
+    grading: Literal["level", "length"] = "level"
     precision: Literal["float32", "bfloat16"] = "float32"
     halting_weight: float = 0.0
     seconds: float | None = None
@@ -71,9 +76,7 @@ class SequencePlan:
     def config(self) -> dict[str, Json]:
         """The plan as plain data; what came after the first records is there if it is used."""
         config = {**asdict(self), "learning_rate": repr(self.learning_rate)}
-        if self.mastery is None:
-            del config["mastery"]
-        return config
+        return {k: v for k, v in config.items() if k not in LATER or v != LATER[k]}
 
     @property
     def amount(self) -> float:
@@ -85,6 +88,7 @@ class SequencePlan:
         for name in ("steps", "batch_size", "evaluate_every"):
             require_at_least("SequencePlan", name, getattr(self, name), 1)
         require_choice("SequencePlan", "optimiser", self.optimiser, OPTIMISERS)
+        require_choice("SequencePlan", "grading", self.grading, GRADINGS)
         require_choice("SequencePlan", "precision", self.precision, PRECISIONS)
 
 

@@ -46,7 +46,7 @@ class Progress:
         selected_step: The last row that had it.
         solved_for: Number of rows up to the last with OOD validation solved.
         seconds: Time spent in training steps.
-        promoted: Steps after which a level was added.
+        promoted: Steps after which harder problems were added.
     """
 
     step: int = 0
@@ -74,7 +74,8 @@ class SequenceFleet:
     ) -> None:
         self.lot, self.device, self.keep = lot, device, keep
         self.model = lot.build().to(device)
-        self.curriculum = Curriculum(lot.task.examples("train"), lot.plan)
+        self.train_set = lot.task.examples("train")
+        self.curriculum = Curriculum(self.train_set, lot.plan)
         self.sets = {split: lot.task.examples(split) for split in WATCHED}
         self.optimisers = make_optimisers(self.model, lot.plan)
         self.averaged: AveragedModel | None = None
@@ -89,7 +90,7 @@ class SequenceFleet:
         if compiled and hasattr(self.model, "step"):
             # Programs of earlier trainings in this process would count against the limit.
             torch.compiler.reset()
-            longest = int(self.curriculum.examples.lengths.max())
+            longest = int(self.train_set.lengths.max())
             self._widths = -(-longest // MOST_WIDTHS)
             step: Callable[..., Any] = self.model.step  # type: ignore[assignment]
             self._step = torch.compile(step, dynamic=False)
@@ -103,9 +104,22 @@ class SequenceFleet:
         return {name: value.detach().clone() for name, value in self.judged.state_dict().items()}
 
     def _study(self) -> None:
-        """Train on the levels that were reached so far."""
-        examples = self.curriculum.reached(len(self.progress.promoted))
+        """Train on what is within reach."""
+        examples, added = self.train_set, len(self.progress.promoted)
+        if self.curriculum.num_more(added):
+            examples = self.curriculum.reached(examples, added)
         self.batches = Batches(examples, self.lot.plan, self.lot.seed)
+
+    def _promote(self) -> None:
+        """Add harder problems if it is time."""
+        added = len(self.progress.promoted)
+        if not self.curriculum.num_more(added):
+            return
+        known = self.curriculum.reached(self.sets["validation"], added)
+        errors = self.errors(self.curriculum.graded(known))
+        if self.curriculum.goes_on(added, self.spent, errors):
+            self.progress.promoted.append(self.progress.step)
+            self._study()
 
     @property
     def spent(self) -> float:
@@ -209,8 +223,7 @@ class SequenceFleet:
         """Add a row to the curves and keep the weights if none were better out of distribution."""
         progress = self.progress
         row = {"step": float(progress.step), "train": train_loss}
-        errors = {split: self.errors(examples) for split, examples in self.sets.items()}
-        row |= {split: share(levels) for split, levels in errors.items()}
+        row |= {split: share(self.errors(examples)) for split, examples in self.sets.items()}
         for name, value in row.items():
             progress.curves.setdefault(name, []).append(value)
         error = row["ood_validation"]
@@ -219,10 +232,7 @@ class SequenceFleet:
             self.best = self._weights()
         solved = error <= self.lot.task.threshold()
         progress.solved_for = progress.solved_for + 1 if solved else 0
-        added = len(progress.promoted)
-        if self.curriculum.goes_on(added, self.spent, errors["validation"]):
-            progress.promoted.append(progress.step)
-            self._study()
+        self._promote()
 
     @property
     def done(self) -> bool:

@@ -29,8 +29,8 @@ LAPTOP = (
     "At laptop scale the data follows the text, networks are small, all rows of the table have the "
     "same data, steps and optimiser (Muon, at a constant rate, which is lower for transformers "
     "without a gate, and with averaged weights), problems of table lookup are drawn by the square "
-    "root of their length, expressions get deeper as those before are mastered, NDR is the "
-    "modified one of appendix E.1.1 and spells the values of expressions as it does digits, "
+    "root of their length, expressions get deeper or longer as those before are mastered, NDR is "
+    "the modified one of appendix E.1.1 and spells the values of expressions as it does digits, "
     "training ends once OOD validation has been solved for a while, and only some rows are trained "
     "unless --only names others."
 )
