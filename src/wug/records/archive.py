@@ -15,7 +15,7 @@ from wug.records.traces import FOLDER as TRACES
 from wug.records.traces import SUFFIX, trace_path
 
 MODELS = "models"
-MOST_TRACE_BYTES = 200_000
+MOST_TRACE_BYTES = 400_000
 MOST_MODEL_BYTES = 3_000_000
 
 
