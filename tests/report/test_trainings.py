@@ -53,11 +53,11 @@ def test_a_curve_on_a_grid_is_its_latest_value() -> None:
     assert few[0] == 0 and few[-1] == 30 and len(few) == 3
 
 
-def test_when_deeper_problems_were_added() -> None:
+def test_when_harder_problems_were_added() -> None:
     records = [replace(with_curve(seed, [], []), outcome=outcome) for seed, outcome in enumerate(
         [{"promoted": [1800, 3400]}, {"promoted": [1600, 3400, 5000]}, {"promoted": ["<b>"]},
          {"promoted": "soon"}, {}]
     )]  # fmt: skip
     steps = "1,600-1,800, 3,400, 5,000"
-    assert promotions(records) == f" Deeper problems were added after these steps: {steps}."
+    assert promotions(records) == f" Harder problems were added after these steps: {steps}."
     assert promotions(records[2:]) == ""

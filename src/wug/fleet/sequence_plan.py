@@ -16,6 +16,7 @@ from wug.core.sequences import SequenceTask
 from wug.records import Json
 
 OPTIMISERS = ("adamw", "adam", "muon")
+# What the first records do not have, and what it was then.
 LATER = {"mastery": None, "grading": "level"}
 GRADINGS = ("level", "length")
 PRECISIONS = ("float32", "bfloat16")

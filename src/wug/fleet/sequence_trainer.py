@@ -24,12 +24,11 @@ from wug.fleet.batches import Batches
 from wug.fleet.curriculum import Curriculum
 from wug.fleet.engine import OnProgress, Result
 from wug.fleet.muon import make_optimisers
+from wug.fleet.sequence_errors import errors_by_level, halting_steps, share
 from wug.fleet.sequence_plan import SequenceLot
 from wug.functional.streams import stream_key
 from wug.records import config_hash, write_atomic
 
-# At 50 columns a thousand at once don't fit into a core's cache, and take three times as long.
-EVALUATION_BATCH = 128
 # Every width of a batch is compiled anew, and takes torch half a minute; it allows for eight.
 MOST_WIDTHS = 7
 WATCHED: tuple[Split, ...] = ("validation", "ood_validation")
@@ -188,36 +187,9 @@ class SequenceFleet:
         progress.step = end
         return mean
 
-    @torch.no_grad()
     def errors(self, examples: SequenceSet) -> dict[int, tuple[int, int]]:
         """Return for each level the number of wrong answers and of problems."""
-        self.judged.eval()
-        order = examples.lengths.argsort(stable=True)
-        counts: dict[int, list[int]] = {}
-        for items in order.split(EVALUATION_BATCH):
-            batch = examples[items]
-            tokens = batch.tokens[:, : int(batch.lengths.max())].to(self.device, torch.int64)
-            logits = self.judged(tokens, batch.lengths.to(self.device))
-            wrong = (logits.argmax(-1) != batch.labels.to(self.device)).to(batch.levels.device)
-            for level in batch.levels.unique().tolist():
-                here = batch.levels == level
-                count = counts.setdefault(level, [0, 0])
-                count[0] += int(wrong[here].sum())
-                count[1] += int(here.sum())
-        return {level: (wrong, all_) for level, (wrong, all_) in sorted(counts.items())}
-
-    @torch.no_grad()
-    def halting_steps(self, examples: SequenceSet) -> dict[str, float]:
-        """Return for each level in how many steps a column ran on average."""
-        self.judged.eval()
-        network: Any = self.judged
-        means = {}
-        for level in examples.levels.unique().tolist():
-            batch = examples[examples.levels == level]
-            tokens = batch.tokens[:, : int(batch.lengths.max())].to(self.device, torch.int64)
-            steps = network.trace(tokens, batch.lengths.to(self.device))["halting_steps"]
-            means[str(level)] = float(steps[steps > 0].double().mean())
-        return means
+        return errors_by_level(self.judged, examples, self.device)
 
     def evaluate(self, train_loss: float) -> None:
         """Add a row to the curves and keep the weights if none were better out of distribution."""
@@ -312,7 +284,10 @@ class SequenceFleet:
         if self.lot.plan.mastery is not None:
             outcome["promoted"] = list(progress.promoted)
         if self.lot.plan.halting_weight:
-            outcome["halting_steps"] = {name: self.halting_steps(s) for name, s in sets.items()}
+            outcome["halting_steps"] = {
+                name: halting_steps(self.judged, examples, self.device)
+                for name, examples in sets.items()
+            }
         if self.keep is not None:
             about = {**self._about(), "test_error": outcome["test_error"]}
             write_atomic(self.keep, save(self.best, {"about": json.dumps(about)}))
@@ -393,14 +368,3 @@ class SequenceFleet:
         self.progress = Progress(**json.loads(about["progress"]))
         self._study()
         return True
-
-
-def share(errors: dict[int, tuple[int, int]]) -> float:
-    """Return the share of wrong answers over all levels.
-
-    Example:
-        >>> share({1: (1, 10), 2: (2, 10)})
-        0.15
-    """
-    wrong, count = map(sum, zip(*errors.values(), strict=True))
-    return wrong / count

@@ -119,7 +119,7 @@ def curve_chart(
 
 
 def promotions(records: Sequence[Record]) -> str:
-    """Say when trainings went on to the next level, if they began with the lowest ones.
+    """Say when trainings went on to harder problems, if they began with easy ones.
 
     Hostile records may hold anything there; what is no list of numbers is left out.
     """
@@ -130,7 +130,7 @@ def promotions(records: Sequence[Record]) -> str:
         known = [step for step in steps if step is not None]
         low, high = min(known), max(known)
         spans.append(f"{low:,.0f}" if low == high else f"{low:,.0f}-{high:,.0f}")
-    return f" Deeper problems were added after these steps: {', '.join(spans)}." if spans else ""
+    return f" Harder problems were added after these steps: {', '.join(spans)}." if spans else ""
 
 
 def on_grid(records: Sequence[Record], series: str, num_steps: int) -> tuple[Array, Array]:
