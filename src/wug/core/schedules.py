@@ -121,3 +121,35 @@ class WarmUp:
         way = np.clip((steps - self.warm_up) / max(self.steps - self.warm_up, 1), 0, 1)
         down = self.final + (self.peak - self.final) * (1 + np.cos(np.pi * way)) / 2
         return np.where(steps < self.warm_up, up, down)
+
+
+@dataclass(frozen=True)
+class Trapezoid:
+    """Linear up to ``peak`` over the first steps, constant, and linear down to zero at the end.
+
+    Args:
+        peak: The highest value.
+        warm_up: Number of steps up to it.
+        steps: Where the way down ends.
+        falling: Share of the steps that are the way down.
+
+    Example:
+        >>> Trapezoid(1.0, 4, steps=100, falling=0.5)(np.array([0, 3, 50, 75, 100])).tolist()
+        [0.25, 1.0, 1.0, 0.5, 0.0]
+    """
+
+    peak: float
+    warm_up: int
+    steps: int
+    falling: float
+
+    def __post_init__(self) -> None:
+        """Check the share."""
+        if not 0 < self.falling <= 1:
+            raise UserError(f"Trapezoid: falling must be above 0, at most 1; got {self.falling}.")
+
+    def __call__(self, steps: Steps) -> Values:
+        """Return the value at each step; the first one is not zero."""
+        up = (steps + 1) / max(self.warm_up, 1)
+        down = (self.steps - steps) / (self.falling * self.steps)
+        return self.peak * np.minimum(up, down).clip(0, 1)

@@ -22,7 +22,7 @@ class Curriculum:
 
     Args:
         examples: The training set.
-        plan: Its `mastery` and `grading`, and how much there is to do.
+        plan: Its `mastery`, `grading` and `complete_by`, and how much there is to do.
 
     Example:
         >>> lists = [[1], [1, 2], [3, 4, 5]]
@@ -73,5 +73,5 @@ class Curriculum:
         if mastery is None or not more:
             return False
         shares = [1 - wrong / count for wrong, count in errors.values()]
-        late = spent >= (added + 1) / (added + more) * self.plan.amount / 2
+        late = spent >= (added + 1) / (added + more) * self.plan.complete_by * self.plan.amount
         return late or min(shares, default=0.0) >= mastery

@@ -17,7 +17,7 @@ from wug.records import Json
 
 OPTIMISERS = ("adamw", "adam", "muon")
 # What the first records do not have, and what it was then.
-LATER = {"mastery": None, "grading": "level"}
+LATER = {"mastery": None, "grading": "level", "complete_by": 0.5}
 GRADINGS = ("level", "length")
 PRECISIONS = ("float32", "bfloat16")
 
@@ -45,10 +45,11 @@ class SequencePlan:
             are in the data.
         mastery: If given, training begins with the two easiest grades of problems, for one alone
             may show nothing composed, and the next one is added whenever this share of IID
-            validation is right in each grade so far, in any case by equal parts of the first half
-            of the training; None means all from the beginning.
+            validation is right in each grade so far; None means all from the beginning.
         grading: What makes a grade: ``"level"``, or ``"length"``, where the sequences of a grade,
             which is a twelfth of all, are longer than those before.
+        complete_by: Share of the training by which all grades are there, mastered or not; they come
+            by equal parts of it at the latest.
         precision: ``"float32"``, or ``"bfloat16"`` where torch's autocast thinks it safe.
         halting_weight: Of the mean remainder of adaptive computation time in the loss.
         seconds: Training ends after so much time in steps; None means that time does not count.
@@ -68,6 +69,7 @@ class SequencePlan:
     level_power: float | None = None
     mastery: float | None = None
     grading: Literal["level", "length"] = "level"
+    complete_by: float = 0.5
     precision: Literal["float32", "bfloat16"] = "float32"
     halting_weight: float = 0.0
     seconds: float | None = None
@@ -88,6 +90,7 @@ class SequencePlan:
         """Check the numbers."""
         for name in ("steps", "batch_size", "evaluate_every"):
             require_at_least("SequencePlan", name, getattr(self, name), 1)
+        require_at_least("SequencePlan", "complete_by", self.complete_by, 0)
         require_choice("SequencePlan", "optimiser", self.optimiser, OPTIMISERS)
         require_choice("SequencePlan", "grading", self.grading, GRADINGS)
         require_choice("SequencePlan", "precision", self.precision, PRECISIONS)

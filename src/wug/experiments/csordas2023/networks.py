@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from wug.core.errors import UserError
-from wug.core.schedules import WarmUp
+from wug.core.schedules import Trapezoid, WarmUp
 from wug.core.sequences import SequenceTask
 from wug.fleet.experiment import RunOptions, Scale, choose_rows
 from wug.fleet.sequence_plan import SequenceLot, SequencePlan
@@ -27,10 +27,11 @@ EMBEDDINGS = (
 )
 LAPTOP = (
     "At laptop scale the data follows the text, networks are small, all rows of the table have the "
-    "same data, steps and optimiser (Muon, at a constant rate, which is lower for transformers "
-    "without a gate, and with averaged weights), problems of table lookup are drawn by the square "
-    "root of their length, expressions get deeper or longer as those before are mastered, NDR is "
-    "the modified one of appendix E.1.1 and spells the values of expressions as it does digits, "
+    "same data, steps and optimiser (Muon, at a constant rate, which for expressions falls to zero "
+    "in the second half and is lower for transformers without a gate, and with averaged weights), "
+    "problems of table lookup are drawn by the square root of their length, expressions get longer "
+    "as those before are mastered, NDR is the modified one of appendix E.1.1 and spells the values "
+    "of expressions as it does digits, "
     "training ends once OOD validation has been solved for a while, and only some rows are trained "
     "unless --only names others."
 )
@@ -99,7 +100,7 @@ class Setting:
     def lasting(self, steps: int) -> Setting:
         """Return the setting with another number of steps, and a learning rate that ends there."""
         rate = self.plan.learning_rate
-        if isinstance(rate, WarmUp) and rate.steps is not None:
+        if isinstance(rate, WarmUp | Trapezoid) and rate.steps is not None:
             rate = replace(rate, steps=steps)
         return self.trained(steps=steps, learning_rate=rate)
 
