@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wug.core.schedules import After, Constant, Growth, Ramp
+from wug.core.errors import UserError
+from wug.core.schedules import After, Constant, Growth, Ramp, Trapezoid, WarmUp
 
 STEPS = np.arange(0, 60_000, 500)
 
@@ -44,6 +45,20 @@ def test_after_begins_past_its_start():
     assert values.tolist() == [0.0, 0.0, 0.0, 2.0, 2.0]
 
 
+def test_a_trapezoid_is_a_warm_up_until_it_falls():
+    steps = np.arange(1_000)
+    values, constant = Trapezoid(2.0, 30, 1_000, falling=0.2)(steps), WarmUp(2.0, 30)(steps)
+    assert (values[:801] == constant[:801]).all()
+    assert values[800:].tolist() == pytest.approx(np.linspace(2.0, 0.0, 201)[:-1].tolist())
+    assert Trapezoid(2.0, 30, 1_000, falling=0.2)(np.array([1_000, 1_001])).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("falling", [0.0, 1.1, float("nan")])
+def test_a_trapezoid_falls_somewhere(falling):
+    with pytest.raises(UserError, match="falling must be"):
+        Trapezoid(1.0, 2, 10, falling)
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -51,6 +66,8 @@ def test_after_begins_past_its_start():
         lambda: Ramp(1.0, 0, 10),
         lambda: Growth(1e-7, 1e-5, 10, 100),
         lambda: After(1.0, 5),
+        lambda: WarmUp(1.0, 5, 10),
+        lambda: Trapezoid(1.0, 5, 100, falling=0.2),
     ],
 )
 def test_schedules_are_data(make):

@@ -56,10 +56,17 @@ def test_comes_to_an_end():
     assert make().goes_on(2, 0, RIGHT) and not make().goes_on(3, 60, RIGHT)
 
 
-@pytest.mark.parametrize("plan", [{}, {"steps": 9, "seconds": 60.0}])
-def test_goes_on_at_the_latest_by_equal_parts_of_the_first_half(plan):
+@pytest.mark.parametrize(
+    ("plan", "all_latest"),
+    [
+        ({}, [10, 20, 30]),
+        ({"steps": 9, "seconds": 60.0}, [10, 20, 30]),
+        ({"complete_by": 0.25}, [5, 10, 15]),
+    ],
+)
+def test_goes_on_at_the_latest_by_equal_parts(plan, all_latest):
     curriculum = make(**plan)
-    for added, latest in enumerate([10, 20, 30]):
+    for added, latest in enumerate(all_latest):
         assert not curriculum.goes_on(added, latest - 0.1, WRONG)
         assert curriculum.goes_on(added, latest, WRONG)
 

@@ -6,7 +6,7 @@ import pytest
 
 from wug.core import index
 from wug.core.errors import UserError
-from wug.core.schedules import Constant, WarmUp
+from wug.core.schedules import Constant, Trapezoid, WarmUp
 from wug.experiments.csordas2023 import laptop
 from wug.experiments.csordas2023.networks import Setting
 from wug.fleet.experiment import RunOptions
@@ -67,8 +67,9 @@ def test_rows_of_a_laptop_table_differ_in_the_network_and_its_rate_alone(key):
         column = tuple(v for k, v in training.labels.items() if k not in ("model", "layers"))
         gated = training.model != "transformer" or training.model_options.get("gate", False)
         rate = laptop.RATE if gated else laptop.PLAIN_RATE
-        assert training.plan.learning_rate == WarmUp(rate, 300)
-        plan = replace(training.plan, learning_rate=WarmUp(laptop.RATE, 300))
+        assert training.plan.learning_rate.peak == rate
+        same = replace(training.plan.learning_rate, peak=laptop.RATE)
+        plan = replace(training.plan, learning_rate=same)
         # Halting costs something and takes twice the steps (table D.2).
         if not plan.halting_weight:
             columns.setdefault(column, set()).add((repr(plan), repr(training.task)))
@@ -109,10 +110,11 @@ def test_steps_of_the_published_trainings():
     assert steps["lstm", "early"] == 50_000
 
 
-def test_a_setting_that_lasts_ends_its_learning_rate():
-    setting = Setting(options={}, plan=SequencePlan(steps=8, learning_rate=WarmUp(1.0, 2, steps=8)))
+@pytest.mark.parametrize("rate", [WarmUp(1.0, 2, steps=8), Trapezoid(1.0, 2, 8, falling=0.5)])
+def test_a_setting_that_lasts_ends_its_learning_rate(rate):
+    setting = Setting(options={}, plan=SequencePlan(steps=8, learning_rate=rate))
     longer = setting.lasting(16).plan
-    assert (longer.steps, longer.learning_rate) == (16, WarmUp(1.0, 2, steps=16))
+    assert (longer.steps, longer.learning_rate) == (16, replace(rate, steps=16))
     constant = setting.trained(learning_rate=Constant(0.1)).lasting(4).plan
     assert (constant.steps, constant.learning_rate) == (4, Constant(0.1))
 

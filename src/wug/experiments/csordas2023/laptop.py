@@ -75,8 +75,7 @@ def settings(
         num_heads: The same; transformers without a gate have 4.
         readout: Column that transformers are read from.
     """
-    rate = plan.learning_rate
-    assert isinstance(rate, WarmUp | Trapezoid)
+    rate: Any = plan.learning_rate
     gated = {**SIZES, "num_heads": num_heads, "gate_dropout": 0.1, "readout": readout}
     plain = Setting(
         options={**SIZES, "num_heads": 4, "num_layers": PLAIN_LAYERS, "readout": readout},
