@@ -6,16 +6,12 @@ which depend on the table and on the scale.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from wug.core.errors import UserError
 from wug.core.schedules import Trapezoid, WarmUp
-from wug.core.sequences import SequenceTask
-from wug.fleet.experiment import RunOptions, Scale, choose_rows
-from wug.fleet.sequence_plan import SequenceLot, SequencePlan
-from wug.records import Json, config_hash
+from wug.fleet.sequence_plan import SequencePlan
 
 Family: TypeAlias = Literal["recurrent", "absolute", "plain", "gated", "ndr"]
 
@@ -106,94 +102,3 @@ class Setting:
 
 
 Settings: TypeAlias = Mapping[Family, Setting]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Training:
-    """What is trained for one cell of a table.
-
-    Args:
-        labels: The cell; the first two make a row for ``--only``.
-        network: Of its row.
-        setting: Sizes and training.
-        task: What is learnt.
-    """
-
-    labels: Mapping[str, str]
-    network: Network
-    setting: Setting
-    task: SequenceTask
-
-    @property
-    def row(self) -> tuple[str, str]:
-        """The first two labels."""
-        first, second, *_ = self.labels.values()
-        return first, second
-
-    @property
-    def config(self) -> dict[str, Json]:
-        """The resolved configuration as plain data."""
-        task: Any = self.task
-        return {
-            "model": self.network.model,
-            "options": {**self.setting.options, **self.network.options},
-            "task": {"name": type(task).__name__, **asdict(task)},
-            "plan": self.setting.plan.config,
-        }
-
-    def lot(self, seed: int) -> SequenceLot:
-        """Return the training of one seed."""
-        return SequenceLot(
-            name="-".join([*self.labels.values(), str(seed)]).lower(),
-            labels=self.labels,
-            seed=seed,
-            model=self.network.model,
-            model_options={**self.setting.options, **self.network.options},
-            task=self.task,
-            plan=self.setting.plan,
-            config=self.config,
-        )
-
-
-def make_lots(
-    name: str,
-    options: RunOptions,
-    trainings: Sequence[Training],
-    usual: Callable[[Training], bool],
-) -> tuple[SequenceLot, ...]:
-    """Return a lot per cell and seed.
-
-    Args:
-        name: Of the experiment.
-        options: Rows and seeds.
-        trainings: All cells.
-        usual: Which of them are trained where no rows are asked for.
-
-    Raises:
-        UserError: For ranges, or for streams that the seeds share.
-    """
-    options.refuse_ranges(name)
-    if options.streams == "shared":
-        raise UserError(f"{name}: every seed has its own batches; leave --streams out.")
-    rows = choose_rows(options.only, [training.row for training in trainings])
-    return tuple(
-        training.lot(seed)
-        for training in trainings
-        if (training.row in rows if options.only else usual(training))
-        for seed in range(options.seeds or training.setting.seeds)
-    )
-
-
-def settings_of(scale: Scale, trainings: Sequence[Training]) -> dict[str, Json]:
-    """Return what two runs that share a folder must agree in: the configuration of every cell."""
-    configurations = {" ".join(training.labels.values()): training.config for training in trainings}
-    return {"scale": scale, "configurations": config_hash(configurations)}
-
-
-def size_of(trainings: Sequence[Training]) -> dict[str, int]:
-    """Return what a listing says of a scale."""
-    settings = [training.setting for training in trainings]
-    return {
-        "seeds": max(setting.seeds for setting in settings),
-        "steps": max(setting.plan.steps for setting in settings),
-    }

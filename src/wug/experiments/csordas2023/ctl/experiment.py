@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from wug.core.registry import register
 from wug.experiments.csordas2023 import laptop
 from wug.experiments.csordas2023.ctl.claims import CLAIMS, READ_OUT
@@ -22,12 +20,9 @@ from wug.experiments.csordas2023.networks import (
     FLOAT32,
     LAPTOP,
     NETWORKS,
-    Training,
-    make_lots,
-    settings_of,
-    size_of,
     variant,
 )
+from wug.experiments.csordas2023.table import NetworkTable, Training
 from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
 
 NAME = "csordas2023.ctl"
@@ -36,7 +31,6 @@ ROWS = NETWORKS | {
     for readout in ("first", "attention")
     for row in READ_OUT
 }
-SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 DEPARTURES = (
     AS_PUBLISHED,
     SHORTER,
@@ -70,9 +64,7 @@ def trainings(scale: Scale) -> list[Training]:
     ]
 
 
-def usual(scale: Scale, training: Training) -> bool:
-    """Say whether a cell is trained at a scale unless rows are asked for."""
-    return scale == "paper" or training.labels["model"] in laptop.CTL_ROWS
+TABLE = NetworkTable(name=NAME, trainings=trainings, usual={"model": laptop.CTL_ROWS})
 
 
 @register(
@@ -81,8 +73,8 @@ def usual(scale: Scale, training: Training) -> bool:
     name="Compositional table lookup",
     references=("csordas2023", "csordas2022"),
     source="tables 5.1 and D.1",
-    scales={scale: size_of(trainings(scale)) for scale in SCALES},
-    rows=[":".join(training.row) for training in trainings("paper")],
+    scales=TABLE.scales,
+    rows=TABLE.rows,
     columns=list(ORDERS),
 )
 def ctl(options: RunOptions) -> Experiment:
@@ -91,12 +83,9 @@ def ctl(options: RunOptions) -> Experiment:
     Args:
         options: Scale, seeds and rows.
     """
-    cells = trainings(options.scale)
-    return Experiment(
-        name=NAME,
+    return TABLE.experiment(
+        options,
         title="Compositional table lookup (Csordás, 2023, tables 5.1 and D.1)",
-        settings=settings_of(options.scale, cells),
-        lots=make_lots(NAME, options, cells, partial(usual, options.scale)),
         layout=Layout(
             rows=("model",),
             column="order",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -33,12 +32,9 @@ from wug.experiments.csordas2023.networks import (
     NETWORKS,
     Network,
     Setting,
-    Training,
-    make_lots,
-    settings_of,
-    size_of,
     variant,
 )
+from wug.experiments.csordas2023.table import NetworkTable, Training
 from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
 from wug.fleet.verdicts import interval
 from wug.records import Record, where
@@ -48,7 +44,6 @@ NAME = "csordas2023.ctl_act"
 # Of the mean remainder in the loss.
 HALTING_WEIGHT = 0.03
 NUM_LAYERS = 14
-SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 DEPARTURES = (
     AS_PUBLISHED,
     SHORTER + " With adaptive computation time the published lengths are those of the text.",
@@ -101,9 +96,7 @@ def trainings(scale: Scale) -> list[Training]:
     ]
 
 
-def usual(scale: Scale, training: Training) -> bool:
-    """Say whether a cell is trained at a scale unless rows are asked for."""
-    return scale == "paper" or training.labels["model"] in laptop.ACT_ROWS
+TABLE = NetworkTable(name=NAME, trainings=trainings, usual={"model": laptop.ACT_ROWS})
 
 
 def pondering(records: Sequence[Record]) -> Mapping[Key, Cell]:
@@ -128,8 +121,8 @@ def pondering(records: Sequence[Record]) -> Mapping[Key, Cell]:
     name="Adaptive computation time",
     references=("csordas2023", "graves2016act", "dehghani2019"),
     source="table D.2 and figure D.1",
-    scales={scale: size_of(trainings(scale)) for scale in SCALES},
-    rows=list(dict.fromkeys(":".join(training.row) for training in trainings("paper"))),
+    scales=TABLE.scales,
+    rows=TABLE.rows,
     columns=list(STEPS),
 )
 def ctl_act(options: RunOptions) -> Experiment:
@@ -138,12 +131,9 @@ def ctl_act(options: RunOptions) -> Experiment:
     Args:
         options: Scale, seeds and rows.
     """
-    cells = trainings(options.scale)
-    return Experiment(
-        name=NAME,
+    return TABLE.experiment(
+        options,
         title="Adaptive computation time on table lookup (Csordás, 2023, table D.2)",
-        settings=settings_of(options.scale, cells),
-        lots=make_lots(NAME, options, cells, partial(usual, options.scale)),
         layout=Layout(
             rows=("model", "order"),
             column="steps",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from wug.core.registry import register
 from wug.experiments.csordas2023 import laptop
 from wug.experiments.csordas2023.ctl_depth.claims import CLAIMS
@@ -18,15 +16,11 @@ from wug.experiments.csordas2023.networks import (
     FLOAT32,
     LAPTOP,
     NETWORKS,
-    Training,
-    make_lots,
-    settings_of,
-    size_of,
 )
+from wug.experiments.csordas2023.table import NetworkTable, Training
 from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
 
 NAME = "csordas2023.ctl_depth"
-SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 DEPARTURES = (
     AS_PUBLISHED,
     DROPOUT,
@@ -52,9 +46,7 @@ def trainings(scale: Scale) -> list[Training]:
     ]
 
 
-def usual(scale: Scale, training: Training) -> bool:
-    """Say whether a cell is trained at a scale unless rows are asked for."""
-    return scale == "paper" or training.labels["layers"] in laptop.DEPTH_ROWS
+TABLE = NetworkTable(name=NAME, trainings=trainings, usual={"layers": laptop.DEPTH_ROWS})
 
 
 @register(
@@ -63,8 +55,8 @@ def usual(scale: Scale, training: Training) -> bool:
     name="Layers of the data router",
     references=("csordas2023", "csordas2022"),
     source="table 5.2",
-    scales={scale: size_of(trainings(scale)) for scale in SCALES},
-    rows=[":".join(training.row) for training in trainings("paper")],
+    scales=TABLE.scales,
+    rows=TABLE.rows,
     columns=list(ORDERS),
 )
 def ctl_depth(options: RunOptions) -> Experiment:
@@ -73,12 +65,9 @@ def ctl_depth(options: RunOptions) -> Experiment:
     Args:
         options: Scale, seeds and rows.
     """
-    cells = trainings(options.scale)
-    return Experiment(
-        name=NAME,
+    return TABLE.experiment(
+        options,
         title="NDRs of 4 to 14 layers on table lookup (Csordás, 2023, table 5.2)",
-        settings=settings_of(options.scale, cells),
-        lots=make_lots(NAME, options, cells, partial(usual, options.scale)),
         layout=Layout(
             rows=("layers",),
             column="order",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from wug.core.registry import register
@@ -29,16 +28,12 @@ from wug.experiments.csordas2023.networks import (
     LAPTOP,
     NETWORKS,
     Setting,
-    Training,
-    make_lots,
-    settings_of,
-    size_of,
 )
+from wug.experiments.csordas2023.table import NetworkTable, Training
 from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
 from wug.tasks.systematicity.ctlpp import CTLpp
 
 NAME = "csordas2023.ctlpp_ar"
-SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 # Half of the transformers don't converge.
 SEEDS = {"bilstm": 25, "relative": 50, "ndr": 25}
 
@@ -64,9 +59,7 @@ def trainings(scale: Scale) -> list[Training]:
     ]
 
 
-def usual(scale: Scale, training: Training) -> bool:
-    """Say whether a cell is trained at a scale unless rows are asked for."""
-    return scale == "paper" or training.labels["model"] in laptop.CTLPP_ROWS
+TABLE = NetworkTable(name=NAME, trainings=trainings, usual={"model": laptop.CTLPP_ROWS})
 
 
 @register(
@@ -75,8 +68,8 @@ def usual(scale: Scale, training: Training) -> bool:
     name="CTL++, alternating and repeating",
     references=("csordas2023", "csordas2022ctl"),
     source="table 6.1",
-    scales={scale: size_of(trainings(scale)) for scale in SCALES},
-    rows=[":".join(training.row) for training in trainings("paper")],
+    scales=TABLE.scales,
+    rows=TABLE.rows,
     columns=list(VARIANTS),
 )
 def ctlpp_ar(options: RunOptions) -> Experiment:
@@ -85,12 +78,9 @@ def ctlpp_ar(options: RunOptions) -> Experiment:
     Args:
         options: Scale, seeds and rows.
     """
-    cells = trainings(options.scale)
-    return Experiment(
-        name=NAME,
+    return TABLE.experiment(
+        options,
         title="CTL++, variants A and R (Csordás, 2023, table 6.1)",
-        settings=settings_of(options.scale, cells),
-        lots=make_lots(NAME, options, cells, partial(usual, options.scale)),
         layout=Layout(
             rows=("model",),
             column="variant",

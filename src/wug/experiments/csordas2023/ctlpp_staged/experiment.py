@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -24,16 +23,12 @@ from wug.experiments.csordas2023.networks import (
     LAPTOP,
     NETWORKS,
     Setting,
-    Training,
-    make_lots,
-    settings_of,
-    size_of,
 )
+from wug.experiments.csordas2023.table import NetworkTable, Training
 from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
 from wug.tasks.systematicity.ctlpp import CTLpp
 
 NAME = "csordas2023.ctlpp_staged"
-SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 NUM_RUNS = 5
 FURTHER_DEPARTURES = (
     "The bidirectional LSTM has a batch size of 128 and a learning rate of 0.001 by Adam, as "
@@ -70,11 +65,15 @@ def trainings(scale: Scale) -> list[Training]:
     ]
 
 
-def usual(scale: Scale, training: Training) -> bool:
-    """Say whether a cell is trained at a scale unless rows are asked for."""
-    model, functions, symbols = training.labels.values()
-    corner = functions in laptop.STAGED_FUNCTIONS and symbols in laptop.STAGED_SYMBOLS
-    return scale == "paper" or (corner and model in laptop.CTLPP_ROWS)
+TABLE = NetworkTable(
+    name=NAME,
+    trainings=trainings,
+    usual={
+        "model": laptop.CTLPP_ROWS,
+        "functions": laptop.STAGED_FUNCTIONS,
+        "symbols": laptop.STAGED_SYMBOLS,
+    },
+)
 
 
 @register(
@@ -83,8 +82,8 @@ def usual(scale: Scale, training: Training) -> bool:
     name="CTL++, staged",
     references=("csordas2023", "csordas2022ctl"),
     source="figures 6.4, E.3 and E.4",
-    scales={scale: size_of(trainings(scale)) for scale in SCALES},
-    rows=list(dict.fromkeys(":".join(training.row) for training in trainings("paper"))),
+    scales=TABLE.scales,
+    rows=TABLE.rows,
     columns=list(SYMBOLS),
 )
 def ctlpp_staged(options: RunOptions) -> Experiment:
@@ -93,12 +92,9 @@ def ctlpp_staged(options: RunOptions) -> Experiment:
     Args:
         options: Scale, seeds and rows.
     """
-    cells = trainings(options.scale)
-    return Experiment(
-        name=NAME,
+    return TABLE.experiment(
+        options,
         title="CTL++, variant S (Csordás, 2023, figures 6.4, E.3 and E.4)",
-        settings=settings_of(options.scale, cells),
-        lots=make_lots(NAME, options, cells, partial(usual, options.scale)),
         layout=Layout(
             rows=("model", "functions"),
             column="symbols",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from wug.core.registry import register
@@ -23,17 +22,13 @@ from wug.experiments.csordas2023.networks import (
     NETWORKS,
     Setting,
     Settings,
-    Training,
-    make_lots,
-    settings_of,
-    size_of,
 )
+from wug.experiments.csordas2023.table import NetworkTable, Training
 from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
 from wug.fleet.sequence_plan import SequencePlan
 from wug.tasks.productivity.listops import ListOps
 
 NAME = "csordas2023.listops"
-SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 
 RECURRENT = Setting(
     options={
@@ -111,9 +106,7 @@ def trainings(scale: Scale) -> list[Training]:
     ]
 
 
-def usual(scale: Scale, training: Training) -> bool:
-    """Say whether a cell is trained at a scale unless rows are asked for."""
-    return scale == "paper" or training.labels["model"] in laptop.LISTOPS_ROWS
+TABLE = NetworkTable(name=NAME, trainings=trainings, usual={"model": laptop.LISTOPS_ROWS})
 
 
 @register(
@@ -122,7 +115,7 @@ def usual(scale: Scale, training: Training) -> bool:
     name="ListOps",
     references=("csordas2023", "csordas2022", "nangia2018"),
     source="table 5.4",
-    scales={scale: size_of(trainings(scale)) for scale in SCALES},
+    scales=TABLE.scales,
     rows=list(MODELS),
     columns=[DEPTHS],
 )
@@ -132,12 +125,9 @@ def listops(options: RunOptions) -> Experiment:
     Args:
         options: Scale, seeds and rows.
     """
-    cells = trainings(options.scale)
-    return Experiment(
-        name=NAME,
+    return TABLE.experiment(
+        options,
         title="ListOps at depths 7 and 8 (Csordás, 2023, table 5.4)",
-        settings=settings_of(options.scale, cells),
-        lots=make_lots(NAME, options, cells, partial(usual, options.scale)),
         layout=Layout(
             rows=("model",),
             column="depths",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from wug.core.registry import register
@@ -16,10 +15,6 @@ from wug.experiments.csordas2023.networks import (
     NETWORKS,
     Setting,
     Settings,
-    Training,
-    make_lots,
-    settings_of,
-    size_of,
 )
 from wug.experiments.csordas2023.simple_arithmetic.claims import CLAIMS
 from wug.experiments.csordas2023.simple_arithmetic.published import (
@@ -28,12 +23,12 @@ from wug.experiments.csordas2023.simple_arithmetic.published import (
     load_published,
     published_cells,
 )
+from wug.experiments.csordas2023.table import NetworkTable, Training
 from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
 from wug.fleet.sequence_plan import SequencePlan
 from wug.tasks.productivity.simple_arithmetic import SimpleArithmetic
 
 NAME = "csordas2023.simple_arithmetic"
-SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 EARLY_STEPS = 50_000
 # At the other scales, what is early: a share of all steps.
 EARLY_SHARE = 4
@@ -125,9 +120,7 @@ def trainings(scale: Scale) -> list[Training]:
     ]
 
 
-def usual(scale: Scale, training: Training) -> bool:
-    """Say whether a cell is trained at a scale unless rows are asked for."""
-    return scale == "paper" or training.labels["model"] in laptop.ARITHMETIC_ROWS
+TABLE = NetworkTable(name=NAME, trainings=trainings, usual={"model": laptop.ARITHMETIC_ROWS})
 
 
 @register(
@@ -136,8 +129,8 @@ def usual(scale: Scale, training: Training) -> bool:
     name="Simple arithmetic",
     references=("csordas2023", "csordas2022"),
     source="table 5.3",
-    scales={scale: size_of(trainings(scale)) for scale in SCALES},
-    rows=[":".join(training.row) for training in trainings("paper")],
+    scales=TABLE.scales,
+    rows=TABLE.rows,
     columns=list(STEPS),
 )
 def simple_arithmetic(options: RunOptions) -> Experiment:
@@ -146,12 +139,9 @@ def simple_arithmetic(options: RunOptions) -> Experiment:
     Args:
         options: Scale, seeds and rows.
     """
-    cells = trainings(options.scale)
-    return Experiment(
-        name=NAME,
+    return TABLE.experiment(
+        options,
         title="Simple arithmetic at depths 7 and 8 (Csordás, 2023, table 5.3)",
-        settings=settings_of(options.scale, cells),
-        lots=make_lots(NAME, options, cells, partial(usual, options.scale)),
         layout=Layout(
             rows=("model",),
             column="steps",
