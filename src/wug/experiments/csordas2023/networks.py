@@ -24,12 +24,11 @@ EMBEDDINGS = (
 LAPTOP = (
     "At laptop scale the data follows the text, networks are small, all rows of the table have the "
     "same data, steps and optimiser (Muon, at a constant rate, which for expressions falls to zero "
-    "in the second half and is lower for transformers without a gate, and with averaged weights), "
-    "problems of table lookup are drawn by the square root of their length, expressions get longer "
-    "as those before are mastered, NDR is the modified one of appendix E.1.1 and spells the values "
-    "of expressions as it does digits, "
-    "training ends once OOD validation has been solved for a while, and only some rows are trained "
-    "unless --only names others."
+    "at the end and is lower for transformers without a gate, and with averaged weights), problems "
+    "of table lookup are drawn by the square root of their length, expressions get longer as those "
+    "before are mastered, NDR is the modified one of appendix E.1.1 and spells the values of "
+    "expressions as it does digits, training ends once OOD validation has been solved for a while, "
+    "and only some rows are trained unless --only names others."
 )
 DEVIATIONS = "Published numbers are means; their standard deviations are in the source of a cell."
 
