@@ -37,7 +37,8 @@ docs: .venv/dev.stamp ## the documentation, into site/
 example: .venv/run.stamp ## write docs/example, the site of results/, anew
 	rm -rf build/example docs/example
 	for run in results/*/*/; do \
-	  $(BIN)/wug pack "$$run" "build/example/$$run" --without-curves; \
+	  curves=$$(find "$$run" -name 'records.*' -size +64k -exec echo --without-curves \;); \
+	  $(BIN)/wug pack "$$run" "build/example/$$run" $$curves; \
 	done
 	$(BIN)/wug report build/example/results --out docs/example
 

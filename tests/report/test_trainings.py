@@ -3,12 +3,13 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from wug.records import Record
-from wug.report.sources import RunSource, find_sources
+from wug.report.sources import RunSource, find_sources, seconds_of
 from wug.report.trainings import curves, on_grid, promotions, solved_runs
 
 
@@ -51,6 +52,22 @@ def test_a_curve_on_a_grid_is_its_latest_value() -> None:
                                      [5, inf, nan, nan, nan], [nan] * 5])  # fmt: skip
     few, _ = on_grid(records, "test", 3)
     assert few[0] == 0 and few[-1] == 30 and len(few) == 3
+
+
+@pytest.mark.parametrize(
+    ("seconds", "outcome", "expected"),
+    [
+        (5.0, {}, 5.0),
+        # A resumed training knows of the time before.
+        (5.0, {"training_seconds": 9.0}, 9.0),
+        (5.0, {"training_seconds": 4.0}, 5.0),
+        ("soon", {"training_seconds": "long"}, 0.0),
+        (5.0, "<b>", 5.0),
+    ],
+)
+def test_how_long_a_training_took(seconds: Any, outcome: Any, expected: float) -> None:
+    record = replace(with_curve(0, [], []), seconds=seconds, outcome=outcome)
+    assert seconds_of(record) == expected
 
 
 def test_when_harder_problems_were_added() -> None:

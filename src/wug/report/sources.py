@@ -114,7 +114,7 @@ class RunSource:
     def seconds(self) -> float:
         """Time that the trainings took, added up."""
         every = (*self.records, *self.others, *(odd.record for odd in self.odd))
-        return math.fsum(s for r in every if is_number(s := r.seconds))
+        return math.fsum(map(seconds_of, every))
 
     @property
     def num_records(self) -> int:
@@ -204,6 +204,13 @@ def is_number(value: object) -> bool:
         return not isinstance(value, bool | str) and math.isfinite(float(value))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False
+
+
+def seconds_of(record: Record) -> float:
+    """Return the time that a training took; its own count knows of the time before it resumed."""
+    outcome = record.outcome
+    own: Any = outcome.get("training_seconds") if isinstance(outcome, Mapping) else None
+    return max((float(count) for count in (record.seconds, own) if is_number(count)), default=0.0)
 
 
 def reason_against(record: Record) -> str | None:
