@@ -3,7 +3,8 @@
 At the thesis' size for table lookup (256 features, 512 hidden, 1 head, 14 steps, batch 512, 8
 columns), with dropout, gate dropout, clipping and AdamW: our step against the bare matrix products
 in it, forward and backward, and against a plain eager implementation of the same equations. Bars:
-60 % of the rate of the products, and twice that of the plain step.
+60 % of the rate of the products, and twice that of the plain step. Ours is measured in float32 and
+in mixed precision (the thesis has half precision where it is safe), plain and products in both, too.
 
     python benchmarks/ndr_step.py [--threads 2]
 """
@@ -15,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from statistics import median
+from typing import Literal, TypeAlias, get_args
 
 import torch
 import torch.nn.functional as F
@@ -26,6 +28,8 @@ from wug.fleet.sequence_trainer import SequenceFleet
 from wug.functional.columns import add_ends, column_at
 from wug.tasks.productivity.ctl import CTL
 
+Precision: TypeAlias = Literal["float32", "bfloat16"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 FEATURES, HIDDEN, STEPS, BATCH, COLUMNS = 256, 512, 14, 512, 8
 DROPOUT, ATTENTION_DROPOUT, GATE_DROPOUT, CLIP = 0.5, 0.1, 0.1, 5.0
 # Lengths of five functions and a symbol, the ends included.
@@ -45,12 +49,13 @@ def products() -> Iterator[tuple[int, int, int, int]]:
     yield 1, rows, FEATURES, FEATURES
 
 
-def make_products() -> Callable[[], None]:
+def make_products(precision: Precision) -> Callable[[], None]:
     """Return what runs the products of all steps, and both products of each in the backward."""
+    dtype = getattr(torch, precision)
     cases = []
     for many, rows, inner, columns in products():
-        a, b = torch.randn(many, rows, inner), torch.randn(many, inner, columns)
-        cases.append((a, b, torch.randn(many, rows, columns)))
+        shapes = (many, rows, inner), (many, inner, columns), (many, rows, columns)
+        cases.append([torch.randn(shape).to(dtype) for shape in shapes])
 
     def run() -> None:
         for _ in range(STEPS):
@@ -112,7 +117,7 @@ class PlainNDR(nn.Module):
         return self.out(column_at(h, lengths + 1))
 
 
-def make_plain() -> Callable[[], None]:
+def make_plain(precision: Precision) -> Callable[[], None]:
     """Return a training step of the plain implementation."""
     model = PlainNDR(TASK.num_tokens, TASK.num_classes)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1.5e-4, weight_decay=0.01)
@@ -120,7 +125,8 @@ def make_plain() -> Callable[[], None]:
     tokens, lengths, labels = TASK.batch("train", generator, BATCH)
 
     def run() -> None:
-        loss = F.cross_entropy(model(tokens, lengths), labels)
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+            loss = F.cross_entropy(model(tokens, lengths), labels)
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
@@ -129,9 +135,11 @@ def make_plain() -> Callable[[], None]:
     return run
 
 
-def make_ours(compiled: bool) -> Callable[[], None]:
+def make_ours(precision: Precision, compiled: bool) -> Callable[[], None]:
     """Return a training step of the trainer."""
-    plan = SequencePlan(steps=10**9, batch_size=BATCH, weight_decay=0.01, clip_norm=CLIP)
+    plan = SequencePlan(
+        steps=10**9, batch_size=BATCH, weight_decay=0.01, clip_norm=CLIP, precision=precision
+    )
     lot = SequenceLot(
         name="step", labels={}, seed=0, model="ndr", task=TASK, plan=plan,
         model_options={
@@ -159,20 +167,30 @@ def main(threads: int = 2, repeats: int = 5, eager: bool = False) -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
-    runs = {"products": make_products(), "ours": make_ours(not eager), "plain": make_plain()}
+    runs = {}
+    for precision in PRECISIONS:
+        runs["products", precision] = make_products(precision)
+        runs["ours", precision] = make_ours(precision, not eager)
+        runs["plain", precision] = make_plain(precision)
     for run in runs.values():
         run()
-    times: dict[str, list[float]] = {name: [] for name in runs}
+    times: dict[tuple[str, Precision], list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():
             began = time.perf_counter()
             run()
             times[name].append(time.perf_counter() - began)
     seconds = {name: median(each) for name, each in times.items()}
-    for name, value in seconds.items():
-        print(f"{name:9} {1e3 * value:8.0f} ms")
-    print(f"share of the products: {seconds['products'] / seconds['ours']:.0%} (bar 60 %)")
-    print(f"faster than the plain step: {seconds['plain'] / seconds['ours']:.2f}x (bar 2x)")
+    for (name, precision), value in seconds.items():
+        print(f"{name:9} {precision:9} {1e3 * value:8.0f} ms")
+    for precision in PRECISIONS:
+        ours = seconds["ours", precision]
+        print(
+            f"{precision}: {seconds['products', precision] / ours:.0%} of the products (bar 60 %)"
+        )
+        for other in PRECISIONS:
+            ratio = seconds["plain", other] / ours
+            print(f"{precision}: {ratio:.2f}x the plain step in {other} (bar 2x)")
 
 
 if __name__ == "__main__":

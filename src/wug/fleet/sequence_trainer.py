@@ -29,9 +29,23 @@ from wug.fleet.sequence_plan import SequenceLot
 from wug.functional.streams import stream_key
 from wug.records import config_hash, write_atomic
 
-# Every width of a batch is compiled anew, and takes torch half a minute; it allows for eight.
-MOST_WIDTHS = 7
+# Every width of a batch is compiled anew, which takes some seconds: few widths, each about so much
+# of the next.
+NARROWER = 0.75
 WATCHED: tuple[Split, ...] = ("validation", "ood_validation")
+
+
+def widths_below(longest: int) -> list[int]:
+    """Return the widths that batches of up to so many tokens are padded to.
+
+    Example:
+        >>> widths_below(6), widths_below(50)
+        ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 28, 37, 50])
+    """
+    widths = [longest]
+    while widths[-1] > 1:
+        widths.append(min(widths[-1] - 1, math.ceil(NARROWER * widths[-1])))
+    return widths[::-1]
 
 
 @dataclass
@@ -85,12 +99,11 @@ class SequenceFleet:
         self.progress = Progress()
         self._study()
         self._step: Callable[..., Any] | None = None
-        self._widths = 1
+        self._widths: list[int] = []
         if compiled and hasattr(self.model, "step"):
             # Programs of earlier trainings in this process would count against the limit.
             torch.compiler.reset()
-            longest = int(self.train_set.lengths.max())
-            self._widths = -(-longest // MOST_WIDTHS)
+            self._widths = widths_below(int(self.train_set.lengths.max()))
             step: Callable[..., Any] = self.model.step  # type: ignore[assignment]
             self._step = torch.compile(step, dynamic=False)
 
@@ -133,14 +146,16 @@ class SequenceFleet:
         if self._step is not None:
             self.model.step = self._step  # type: ignore[assignment]
         try:
-            yield
+            with torch._dynamo.config.patch(recompile_limit=len(self._widths) + 1):
+                yield
         finally:
             self.model.__dict__.pop("step", None)
             self.model.eval()
 
     def _loss(self, batch: SequenceSet) -> Tensor:
-        width = -(-batch.tokens.shape[1] // self._widths) * self._widths
-        tokens = F.pad(batch.tokens, (0, width - batch.tokens.shape[1]))
+        longest = batch.tokens.shape[1]
+        width = next((width for width in self._widths if width >= longest), longest)
+        tokens = F.pad(batch.tokens, (0, width - longest))
         tokens = tokens.to(self.device, torch.int64)
         lengths, labels = batch.lengths.to(self.device), batch.labels.to(self.device)
         plan = self.lot.plan
