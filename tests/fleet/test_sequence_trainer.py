@@ -1,6 +1,7 @@
 """The sequence trainer against a plain loop, and what it promises beside training."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from safetensors import safe_open
 from wug.core.errors import UserError
 from wug.core.schedules import WarmUp
 from wug.fleet.sequence_plan import SequenceLot, SequencePlan
-from wug.fleet.sequence_trainer import SequenceFleet
+from wug.fleet.sequence_trainer import SequenceFleet, widths_below
 from wug.models.ndr import NDR
 from wug.tasks.productivity.ctl import CTL
 
@@ -181,6 +182,36 @@ def test_stops_once_solved_for_a_while(monkeypatch):
     (result,) = fleet.train()
     assert result.outcome["steps"] == 8 and result.outcome["solved"]
     assert result.outcome["solved_at"] == 4
+
+
+def test_is_judged_when_its_time_is_over(monkeypatch):
+    now = 0.0
+    fleet = make_fleet(steps=10_000, evaluate_every=10, seconds=60.0)
+    loss, errors = fleet._loss, fleet.errors
+
+    def takes(seconds, work):
+        def work_slowly(what):
+            nonlocal now
+            now += seconds
+            return work(what)
+
+        return work_slowly
+
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    monkeypatch.setattr(fleet, "_loss", takes(0.5, loss))
+    monkeypatch.setattr(fleet, "errors", takes(1.0, errors))
+    (result,) = fleet.train()
+    # Evaluations take 2 seconds each and the result 6; the rest is for steps of half a second.
+    assert 58.0 <= now <= 60.0
+    assert result.outcome["steps"] == 2 * (now - 6 - 2 * len(result.curves["step"]))
+    assert result.outcome["training_seconds"] == result.outcome["steps"] / 2
+
+
+def test_widths_are_few_and_wide_enough():
+    assert widths_below(6) == [1, 2, 3, 4, 5, 6]
+    widths = widths_below(1_000)
+    assert widths[-1] == 1_000 and len(widths) < 30
+    assert all(low < high <= low / 0.75 + 1 for low, high in pairwise(widths))
 
 
 def test_keeps_the_selected_weights_for_the_lab(tmp_path):

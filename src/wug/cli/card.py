@@ -25,7 +25,7 @@ def card(
     name: str | None = None,
     batch_size: int = 64,
     optimiser: Literal["muon", "adamw", "adam"] = "muon",
-    learning_rate: float = 1e-3,
+    learning_rate: float = 5e-4,
     evaluate_every: int = 200,
     seed: int = 0,
     out: Path | None = None,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -15,13 +15,26 @@ from wug.core.sequences import SequenceTask
 from wug.fleet.experiment import Experiment, Layout
 from wug.fleet.sequence_plan import SequenceLot, SequencePlan
 
-# Column -> task and its options; what a column is about is the folder of its task.
-COLUMNS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "ctl": ("ctl", {}),
-    "simple_arithmetic": ("simple_arithmetic", {}),
-    "listops": ("listops", {"num_train": 100_000}),
-    "ctlpp_a": ("ctlpp", {"variant": "A"}),
-    "ctlpp_r": ("ctlpp", {"variant": "R"}),
+# What trained our own routers quickly: all lengths in every batch for table lookup, and longer
+# expressions when those before are mastered.
+LOOKUP: Mapping[str, Any] = {"level_power": 0.5}
+NESTED: Mapping[str, Any] = {"mastery": 0.9, "grading": "length"}
+
+
+class Column(NamedTuple):
+    """A task, its options and how it is trained; what it is about is the folder of the task."""
+
+    task: str
+    training: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+
+COLUMNS = {
+    "ctl": Column("ctl", LOOKUP, {}),
+    "simple_arithmetic": Column("simple_arithmetic", NESTED, {}),
+    "listops": Column("listops", NESTED, {"num_train": 100_000}),
+    "ctlpp_a": Column("ctlpp", LOOKUP, {"variant": "A"}),
+    "ctlpp_r": Column("ctlpp", LOOKUP, {"variant": "R"}),
 }
 SMALL = {"features": 128, "hidden_features": 256, "num_heads": 4}
 # Row -> model and its options: what a model can be compared with, of about the same size.
@@ -61,7 +74,7 @@ class CardOptions:
     seed: int = 0
     batch_size: int = 64
     optimiser: Literal["muon", "adamw", "adam"] = "muon"
-    learning_rate: float = 1e-3
+    learning_rate: float = 5e-4
     evaluate_every: int = 200
     model_options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -84,8 +97,7 @@ class CardOptions:
 
 def make_task(column: str) -> SequenceTask:
     """Make the task of a column."""
-    key, options = COLUMNS[column]
-    task: SequenceTask = index.get("task", key)(**options)
+    task: SequenceTask = index.get("task", COLUMNS[column].task)(**COLUMNS[column].options)
     return task
 
 
@@ -126,7 +138,7 @@ def card(options: CardOptions) -> Experiment:
     models = {options.row: (options.model, options.model_options)}
     if options.rivals:
         models |= {row: model for row, model in RIVALS.items() if row != options.row}
-    plan = SequencePlan(
+    shared = SequencePlan(
         steps=ENDLESS,
         batch_size=options.batch_size,
         evaluate_every=options.evaluate_every,
@@ -137,6 +149,7 @@ def card(options: CardOptions) -> Experiment:
         clip_norm=1.0,
         seconds=60 * options.minutes / len(columns),
     )
+    plans = {column: replace(shared, **COLUMNS[column].training) for column in columns}
     return Experiment(
         name="card",
         title="Report card: right answers on longer, deeper and newly composed problems",
@@ -149,12 +162,12 @@ def card(options: CardOptions) -> Experiment:
                 model=model,
                 model_options=model_options,
                 task=make_task(column),
-                plan=plan,
+                plan=plans[column],
                 config={
                     "model": model,
                     "model_options": dict(model_options),
-                    "task": [COLUMNS[column][0], dict(COLUMNS[column][1])],
-                    "plan": plan.config,
+                    "task": [COLUMNS[column].task, dict(COLUMNS[column].options)],
+                    "plan": plans[column].config,
                 },
             )
             for row, (model, model_options) in models.items()
@@ -168,7 +181,9 @@ def card(options: CardOptions) -> Experiment:
             measure="accuracy",
         ),
         departures=(
-            "Every model has the same time, batches and optimiser; none has settings of its own.",
+            "Every model has the same time, batches and optimiser; none has settings of its own. "
+            "Expressions get longer as those before are mastered, and problems of table lookup are "
+            "drawn by the square root of their length.",
             "ListOps has 100,000 training problems instead of a million.",
         ),
     )

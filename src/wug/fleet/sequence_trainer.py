@@ -33,6 +33,9 @@ from wug.records import config_hash, write_atomic
 # of the next.
 NARROWER = 0.75
 WATCHED: tuple[Split, ...] = ("validation", "ood_validation")
+# In evaluations, what is to be done when the time for steps is over: one, and the result, which has
+# three sets instead of two, and two sets of weights.
+FINAL_EVALUATIONS = 4
 
 
 def widths_below(longest: int) -> list[int]:
@@ -40,7 +43,7 @@ def widths_below(longest: int) -> list[int]:
 
     Example:
         >>> widths_below(6), widths_below(50)
-        ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 28, 37, 50])
+        ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29, 38, 50])
     """
     widths = [longest]
     while widths[-1] > 1:
@@ -59,6 +62,7 @@ class Progress:
         selected_step: The last row that had it.
         solved_for: Number of rows up to the last with OOD validation solved.
         seconds: Time spent in training steps.
+        evaluating: Time spent in evaluations.
         promoted: Steps after which harder problems were added.
     """
 
@@ -68,6 +72,7 @@ class Progress:
     selected_step: int = 0
     solved_for: int = 0
     seconds: float = 0.0
+    evaluating: float = 0.0
     promoted: list[int] = field(default_factory=list)
 
 
@@ -99,6 +104,7 @@ class SequenceFleet:
         self.progress = Progress()
         self._study()
         self._step: Callable[..., Any] | None = None
+        self._reserved = 0.0
         self._widths: list[int] = []
         if compiled and hasattr(self.model, "step"):
             # Programs of earlier trainings in this process would count against the limit.
@@ -135,9 +141,11 @@ class SequenceFleet:
 
     @property
     def spent(self) -> float:
-        """How much of the plan's amount is done."""
+        """How much of the plan's amount is done, or reserved for the result."""
         progress = self.progress
-        return progress.step if self.lot.plan.seconds is None else progress.seconds
+        if self.lot.plan.seconds is None:
+            return progress.step
+        return progress.seconds + progress.evaluating + self._reserved
 
     @contextmanager
     def _training(self) -> Iterator[None]:
@@ -193,7 +201,7 @@ class SequenceFleet:
                 if self.averaged is not None:
                     self.averaged.update_parameters(self.model)
                 total += loss.detach()
-                spent = progress.seconds + time.monotonic() - began
+                spent = self.spent + time.monotonic() - began
                 if plan.seconds is not None and spent >= plan.seconds:
                     end = step + 1
                     break
@@ -208,7 +216,7 @@ class SequenceFleet:
 
     def evaluate(self, train_loss: float) -> None:
         """Add a row to the curves and keep the weights if none were better out of distribution."""
-        progress = self.progress
+        progress, began = self.progress, time.monotonic()
         row = {"step": float(progress.step), "train": train_loss}
         row |= {split: share(self.errors(examples)) for split, examples in self.sets.items()}
         for name, value in row.items():
@@ -220,6 +228,9 @@ class SequenceFleet:
         solved = error <= self.lot.task.threshold()
         progress.solved_for = progress.solved_for + 1 if solved else 0
         self._promote()
+        seconds = time.monotonic() - began
+        progress.evaluating += seconds
+        self._reserved = FINAL_EVALUATIONS * seconds
 
     @property
     def done(self) -> bool:
