@@ -47,11 +47,15 @@ def as_json(judgement: Judgement) -> dict[str, Any]:
     return {"verdict": judgement.verdict.value, "evidence": list(judgement.evidence)}
 
 
-def tested_claim(experiment: Experiment) -> str:
-    """Return what the experiment's tasks test: the folder that they stand in."""
-    module = type(experiment.lots[0].variants[0].task).__module__ if experiment.lots else ""
-    folders = module.split(".")
-    return folders[2] if folders[:2] == ["wug", "tasks"] else ""
+def tested_claims(experiment: Experiment) -> dict[str, str]:
+    """Return what the tasks of each column test: the folder that they stand in."""
+    claims = {}
+    for lot in experiment.lots:
+        for variant in lot.variants:
+            folders = type(variant.task).__module__.split(".")
+            column = str(variant.labels.get(experiment.layout.column, ""))
+            claims[column] = folders[2] if folders[:2] == ["wug", "tasks"] else ""
+    return claims
 
 
 def describe_networks(experiment: Experiment) -> list[dict[str, Any]]:
@@ -78,7 +82,7 @@ def make_catalog(
         judge: Whether our records count for the claims; a smoke run trains too little for that.
     """
     ours = measured_table(experiment, records) if judge else Table({})
-    layout = experiment.layout
+    layout, tested = experiment.layout, tested_claims(experiment)
     return {
         "title": experiment.title,
         "command": command,
@@ -102,6 +106,8 @@ def make_catalog(
             for claim in experiment.claims
         ],
         "departures": list(experiment.departures),
-        "claim": tested_claim(experiment),
+        "claim": next(iter(tested.values()), ""),
+        # Most experiments test one claim in all columns.
+        **({"column_claims": tested} if len(set(tested.values())) > 1 else {}),
         "units": describe_networks(experiment),
     }

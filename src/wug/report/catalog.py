@@ -53,6 +53,8 @@ def clean_catalog(raw: object) -> tuple[dict[str, Any], list[str]]:
     catalog: dict[str, Any] = {
         name: take(name, raw[name], text) for name in ("title", "command", "claim") if name in raw
     }
+    if "column_claims" in raw:
+        catalog["column_claims"] = take("column_claims", raw["column_claims"], named_texts)
     catalog = {name: value for name, value in catalog.items() if value is not None}
     if raw.get("layout") is not None:
         catalog["layout"] = take("layout", raw["layout"], layout)
@@ -97,6 +99,11 @@ def mapping(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise UnfitError("must be an object")
     return value
+
+
+def named_texts(value: object) -> dict[str, str]:
+    """Check an object of texts."""
+    return {str(name): text(item) for name, item in mapping(value).items()}
 
 
 def layout(value: object) -> dict[str, Any]:

@@ -1,75 +1,187 @@
-"""Models against tasks: how much of each was solved, and the error inside beside that outside."""
+"""Models against tasks, claim by claim: how well each does outside, with the inside beside it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from statistics import median
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, median
 
 from wug.report.markup import Markup, data_table, markup, tag
 from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources, unit_page
 from wug.report.table import TableCell
 from wug.report.table_text import number
+from wug.stats.runs import RunSummary
+
+# Others come behind, in the order of the alphabet; the tasks of old catalogs say nothing.
+CLAIMS = ("extrapolation", "productivity", "systematicity", "memory")
+# Models that were tried less often are in the boards of their claims alone.
+MANY = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contest:
+    """What the models of a run did on its tasks of one claim.
+
+    Args:
+        title: Of the run.
+        measure: What its table shows.
+        runs: Of each model, one for each of its cells.
+    """
+
+    title: str
+    measure: str
+    runs: dict[str, list[RunSummary]] = field(default_factory=dict)
+
+    def score(self, model: str) -> float:
+        """Return the share of right answers out of distribution, or of solved trainings."""
+        runs = self.runs[model]
+        if self.measure == "accuracy":
+            # What diverged answers nothing.
+            values = [run.accuracy.value for run in runs]
+            return fmean(value if math.isfinite(value) else 0.0 for value in values)
+        return sum(run.successes for run in runs) / sum(run.trials for run in runs)
+
+    def inside(self, model: str) -> float:
+        """Return the share of right answers in distribution; NaN where answers don't count."""
+        if self.measure != "accuracy":
+            return math.nan
+        return fmean(run.iid_accuracy.value for run in self.runs[model])
+
+    def errors(self, model: str) -> str:
+        """Spell the median errors in and out of distribution."""
+        inside = [v for run in self.runs[model] for v in run.validation_errors]
+        outside = [v for run in self.runs[model] for v in run.test_errors]
+        return f"{spelled(inside)} → {spelled(outside)}" if inside and outside else ""
+
+
+Contests = dict[str, list[Contest]]
 
 
 def make(sources: Sources) -> Iterator[Page]:
     """Yield the one page; the first run of each experiment counts."""
-    groups: dict[str, list[RunSource]] = {}
-    for runs in sources.experiments.values():
-        if runs[0].records:
-            groups.setdefault(runs[0].catalog.get("claim", ""), []).append(runs[0])
-    if not groups:
+    contests = by_claim(runs[0] for runs in sources.experiments.values())
+    if not contests:
         return
-    body: list[object] = [
+    body = [
         tag("h1", "Leaderboard"),
-        tag("p", "Per cent of the trainings that were solved, of all cells of an experiment. Below "
-            "it the median error in distribution → out of distribution: where the second is much "
-            "larger, the rule was not learned. Experiments differ in what they ask of a model, so "
-            "compare within a column.", class_="lead"),
+        tag("p", "How well models do outside of what they were trained on: per cent of right "
+            "answers out of distribution, with those in distribution below; for arithmetic units, "
+            "per cent of the trainings that were solved, with the median errors in distribution → "
+            "out of distribution. Where the second is much worse, the rule was not learned. "
+            "Experiments differ in what they ask of a model, so compare within a column.",
+            class_="lead"),
+        glance(contests),
+        *(
+            tag("section", tag("h2", claim.capitalize() or "Tasks"), board(some, claim))
+            for claim, some in contests.items()
+        ),
     ]  # fmt: skip
-    for claim in sorted(groups):
-        body.append(
-            tag("section", tag("h2", claim.capitalize() or "Tasks"), board(groups[claim], claim))
-        )
     yield Page(path="leaderboard.html", title="Leaderboard", body=markup(body))
 
 
-def board(runs: Sequence[RunSource], claim: str) -> Markup:
-    """Return the table of one claim."""
-    found: dict[str, dict[int, list[TableCell]]] = {}
-    for place, run in enumerate(runs):
-        for cell in run.table.shown():
+def by_claim(runs: Iterable[RunSource]) -> Contests:
+    """Return what was tried for each claim; the columns of a run may test different ones."""
+    found: dict[str, dict[str, Contest]] = {}
+    for run in runs:
+        columns: Mapping[str, str] = run.catalog.get("column_claims", {})
+        cells: Iterable[TableCell] = run.table.shown() if run.records else ()
+        for cell in cells:
             if cell.ours is not None:
-                found.setdefault(cell.row[0], {}).setdefault(place, []).append(cell)
-    # What was tried on many tasks comes first.
-    names = sorted(found, key=lambda name: (-len(found[name]), name))
+                claim = columns.get(cell.column, run.catalog.get("claim", ""))
+                empty = Contest(title=run.short_title, measure=run.table.measure)
+                contest = found.setdefault(claim, {}).setdefault(run.name, empty)
+                contest.runs.setdefault(cell.row[0], []).append(cell.ours)
+    order = {claim: place for place, claim in enumerate(CLAIMS)}
+    claims = sorted(found, key=lambda claim: (order.get(claim, len(order)), claim))
+    return {claim: list(found[claim].values()) for claim in claims}
+
+
+def glance(contests: Contests) -> Markup:
+    """Return the table of claims, with the models that were tried often enough."""
+    entries = {
+        (model, claim): [contest for contest in some if model in contest.runs]
+        for claim, some in contests.items()
+        for model in names(some)
+    }
+    tried: dict[str, int] = {}
+    for (model, _), some in entries.items():
+        tried[model] = tried.get(model, 0) + len(some)
+    often = sorted((m for m, count in tried.items() if count >= MANY), key=lambda m: -tried[m])
+    if len(contests) < MANY or not often:
+        return Markup()
     rows = [
-        [
-            tag("a", name, href=unit_page(name)),
-            *(summary(found[name].get(place, [])) for place in range(len(runs))),
-        ]
-        for name in names
+        [model_link(model), *(mean_cell(model, entries.get((model, c), [])) for c in contests)]
+        for model in often
     ]
-    headings = ["model", *(run.short_title for run in runs)]
+    headings = ["model", *(claim or "other" for claim in contests)]
+    return tag(
+        "section",
+        tag("h2", "Claims"),
+        tag("p", "Means over the experiments of a claim, of models in two experiments or more."),
+        data_table(
+            headings, rows, caption="Claims", numeric=range(1, len(headings)), name="board-claims"
+        ),
+    )
+
+
+def names(contests: Sequence[Contest]) -> list[str]:
+    """Return all models of some contests, those that were tried on many tasks first."""
+    tried = [model for contest in contests for model in contest.runs]
+    return sorted(set(tried), key=lambda model: (-tried.count(model), model))
+
+
+def board(contests: Sequence[Contest], claim: str) -> Markup:
+    """Return the table of one claim."""
+    rows = [
+        [model_link(model), *(contest_cell(model, contest) for contest in contests)]
+        for model in names(contests)
+    ]
+    headings = ["model", *(contest.title for contest in contests)]
     return data_table(
         headings, rows, caption=f"Leaderboard {claim}".strip(), numeric=range(1, len(headings)),
         name=f"board-{claim}" if claim else "board",
     )  # fmt: skip
 
 
-def summary(cells: Sequence[TableCell]) -> Markup:
-    """Return one cell: the share of solved trainings, and both errors."""
-    runs = [cell.ours for cell in cells if cell.ours is not None]
-    if not runs:
+def model_link(model: str) -> Markup:
+    """Return the name of a model, which leads to its page."""
+    return tag("a", model, href=unit_page(model))
+
+
+def contest_cell(model: str, contest: Contest) -> Markup:
+    """Return one cell of a board."""
+    if model not in contest.runs:
+        return share_cell(None, "")
+    inside = contest.inside(model)
+    return share_cell(
+        contest.score(model), contest.errors(model) if math.isnan(inside) else in_words(inside)
+    )
+
+
+def mean_cell(model: str, contests: Sequence[Contest]) -> Markup:
+    """Return one cell of the table of claims."""
+    if not contests:
+        return share_cell(None, "")
+    known = [v for v in (contest.inside(model) for contest in contests) if not math.isnan(v)]
+    count = f"{len(contests)} experiment{'s' if len(contests) > 1 else ''}"
+    words = f"{in_words(fmean(known))} · {count}" if known else count
+    return share_cell(fmean(contest.score(model) for contest in contests), words)
+
+
+def in_words(inside: float) -> str:
+    """Spell the share of right answers in distribution."""
+    return f"in distribution {number(inside, 'accuracy')}"
+
+
+def share_cell(share: float | None, words: str) -> Markup:
+    """Return a share with words below it and a bar."""
+    if share is None:
         return tag("td", class_="number", data_sort="-1")
-    share = sum(run.successes for run in runs) / sum(run.trials for run in runs)
-    inside = [v for run in runs for v in run.validation_errors]
-    outside = [v for run in runs for v in run.test_errors]
-    both = f"{spelled(inside)} → {spelled(outside)}" if inside and outside else ""
     bar = tag("span", class_="share", style=f"width:{100 * share:.0f}%")
     return tag(
-        "td", tag("b", f"{100 * share:.0f}"), tag("small", both), bar, class_="number board",
+        "td", tag("b", number(share, "success")), tag("small", words), bar, class_="number board",
         data_sort=share,
     )  # fmt: skip
 

@@ -62,7 +62,9 @@ def run_table(sources: Sources) -> Markup:
                     run.label,
                     f"{run.num_records:,}",
                     tag("td", duration(run.seconds), class_="number", data_sort=run.seconds),
-                    tag("td", run.finished or "packed", class_="date"),
+                    tag(
+                        "td", run.finished or ("packed" if run.num_records else "–"), class_="date"
+                    ),
                     f"{agree} of {compared}" if compared else "",
                     tag("td", verdict_bar(run.verdicts), data_sort=run.verdicts["held"]),
                     notes(run),
