@@ -26,9 +26,9 @@ LAPTOP = (
     "same data, steps and optimiser (Muon, at a constant rate, which for expressions falls to zero "
     "at the end and is lower for transformers without a gate, and with averaged weights), problems "
     "of table lookup are drawn by the square root of their length, expressions get longer as those "
-    "before are mastered, ListOps is trained in mixed precision (bfloat16), NDR is the modified one "
-    "of appendix E.1.1 and spells the values of expressions as it does digits, training ends once "
-    "OOD validation has been solved for a while, and only some rows are trained unless --only names "
+    "before are mastered, ListOps is trained in mixed precision, NDR is the modified one of "
+    "appendix E.1.1 and spells the values of expressions as it does digits, training ends once OOD "
+    "validation has been solved for a while, and only some rows are trained unless --only names "
     "others."
 )
 DEVIATIONS = "Published numbers are means; their standard deviations are in the source of a cell."
