@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -48,6 +49,19 @@ def halting_steps(
         steps = halting.trace(tokens, batch.lengths.to(device))["halting_steps"]
         means[str(level)] = float(steps[steps > 0].double().mean())
     return means
+
+
+def accuracies(errors: Mapping[str, Mapping[int, tuple[int, int]]]) -> dict[str, dict[str, float]]:
+    """Return for each set and level the share of right answers.
+
+    Example:
+        >>> accuracies({"test": {7: (1, 10)}})
+        {'test': {'7': 0.9}}
+    """
+    return {
+        name: {str(level): 1 - wrong / count for level, (wrong, count) in levels.items()}
+        for name, levels in errors.items()
+    }
 
 
 def share(errors: dict[int, tuple[int, int]]) -> float:

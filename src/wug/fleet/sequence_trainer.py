@@ -24,7 +24,7 @@ from wug.fleet.batches import Batches
 from wug.fleet.curriculum import Curriculum
 from wug.fleet.engine import OnProgress, Result
 from wug.fleet.muon import make_optimisers
-from wug.fleet.sequence_errors import errors_by_level, halting_steps, share
+from wug.fleet.sequence_errors import accuracies, errors_by_level, halting_steps, share
 from wug.fleet.sequence_plan import SequenceLot
 from wug.functional.streams import stream_key
 from wug.records import config_hash, write_atomic
@@ -36,6 +36,8 @@ WATCHED: tuple[Split, ...] = ("validation", "ood_validation")
 # In evaluations, what is to be done when the time for steps is over: one, and the result, which has
 # three sets instead of two, and two sets of weights.
 FINAL_EVALUATIONS = 4
+# By which share of the time there is an evaluation, however few steps that may be.
+FIRST_EVALUATION = 0.2
 
 
 def widths_below(longest: int) -> list[int]:
@@ -147,6 +149,12 @@ class SequenceFleet:
             return progress.step
         return progress.seconds + progress.evaluating + self._reserved
 
+    @property
+    def _limit(self) -> float:
+        """Until when to train; how long an evaluation takes is known after the first one."""
+        share = 1.0 if self.progress.curves else FIRST_EVALUATION
+        return share * self.lot.plan.amount
+
     @contextmanager
     def _training(self) -> Iterator[None]:
         """Use the compiled step in training alone: evaluation has other shapes."""
@@ -202,7 +210,7 @@ class SequenceFleet:
                     self.averaged.update_parameters(self.model)
                 total += loss.detach()
                 spent = self.spent + time.monotonic() - began
-                if plan.seconds is not None and spent >= plan.seconds:
+                if plan.seconds is not None and spent >= self._limit:
                     end = step + 1
                     break
         progress.seconds += time.monotonic() - began
@@ -280,6 +288,11 @@ class SequenceFleet:
         last = self._weights()
         self.judged.load_state_dict(self.best)
         selected = {name: self.errors(examples) for name, examples in sets.items()}
+        halting = {
+            name: halting_steps(self.judged, examples, self.device)
+            for name, examples in sets.items()
+            if self.lot.plan.halting_weight
+        }
         self.judged.load_state_dict(last)
         finite = all(value.isfinite().all() for value in last.values())
         solved = share(selected["test"]) <= task.threshold()
@@ -300,20 +313,16 @@ class SequenceFleet:
             "validation_error": share(final["validation"]),
             "ood_validation_error": share(selected["ood_validation"]),
             "test_error": share(selected["test"]),
+            "selected_validation_error": share(selected["validation"]),
             "final_ood_validation_error": share(final["ood_validation"]),
             "final_test_error": share(final["test"]),
-            "levels": {
-                name: {str(level): 1 - wrong / count for level, (wrong, count) in errors.items()}
-                for name, errors in selected.items()
-            },
+            "levels": accuracies(selected),
+            "final_levels": accuracies(final),
         }
         if self.lot.plan.mastery is not None:
             outcome["promoted"] = list(progress.promoted)
-        if self.lot.plan.halting_weight:
-            outcome["halting_steps"] = {
-                name: halting_steps(self.judged, examples, self.device)
-                for name, examples in sets.items()
-            }
+        if halting:
+            outcome["halting_steps"] = halting
         if self.keep is not None:
             about = {**self._about(), "test_error": outcome["test_error"]}
             write_atomic(self.keep, save(self.best, {"about": json.dumps(about)}))

@@ -82,10 +82,13 @@ def train_block(experiment: Experiment, lot: AnyLot, store: RunStore, options: W
     began = time.monotonic()
     device = torch.device(options.device)
 
+    latest = {"step": 0, "steps": lot.plan.amount, "replicas": lot.num_replicas, "rate": 0.0}
+
     def report(news: dict[str, Any]) -> None:
+        latest["rate"] = news["rate"]
         store.report_progress(lot.name, seconds=round(time.monotonic() - began, 1), **news)
 
-    report({"step": 0, "steps": lot.plan.amount, "replicas": lot.num_replicas, "rate": 0.0})
+    report(latest)
     fleet = make_fleet(
         lot, device=device, compiled=wants_compile(options.compile, device),
         keep=store.folder / "models" / f"{lot.name}.safetensors",
@@ -95,6 +98,7 @@ def train_block(experiment: Experiment, lot: AnyLot, store: RunStore, options: W
         checkpoint_seconds=options.checkpoint_seconds,
         on_progress=report,
     )
+    report({**latest, "step": lot.plan.amount})  # what is solved may end before its last step
     seconds = (time.monotonic() - began) / lot.num_replicas
     store.append(lot.name, [experiment.record(result, seconds) for result in results])
     return lot.num_replicas

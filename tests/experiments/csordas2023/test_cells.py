@@ -2,9 +2,11 @@
 
 import pytest
 
+from wug.experiments.csordas2023.ctl_act.claims import LENGTHS
 from wug.experiments.csordas2023.ctl_act.experiment import pondering
 from wug.experiments.csordas2023.ctlpp_settings import last_networks
 from wug.records import Record
+from wug.tasks.productivity.ctl import CTL
 
 
 def record(seed, outcome, **labels):
@@ -31,12 +33,19 @@ def test_last_networks_of_runs_that_converged():
 def test_pondering_by_length():
     labels = {"model": "relative_graves", "order": "forward", "steps": "end"}
     runs = [
-        record(seed, {"halting_steps": {"validation": {"1": 3 + seed}, "test": {"9": 8}}}, **labels)
+        record(seed, {"halting_steps": {"validation": {"2": 3 + seed}, "test": {"9": 8}}}, **labels)
         for seed in range(2)
     ]
     others = [record(0, {"halting_steps": {"test": {"9": 1}}}, **{**labels, "order": "backward"})]
     cells = pondering([*runs, *others, record(2, {}, **labels)])
-    assert cells["relative_graves", "length", "1"].solved_at == 3.5
+    assert cells["relative_graves", "length", "2"].solved_at == 3.5
     assert cells["relative_graves", "length", "9"].solved_at == 8
     assert cells["relative_graves", "length", "9"].trials == 2
-    assert set(cells) == {("relative_graves", "length", n) for n in ("1", "9")}
+    assert set(cells) == {("relative_graves", "length", n) for n in ("2", "9")}
+
+
+def test_lengths_of_the_claim_are_measured():
+    task = CTL(order="forward")
+    splits = ("validation", "ood_validation", "test")
+    measured = {level for split in splits for level in task.examples(split).levels.tolist()}
+    assert set(map(int, LENGTHS)) <= measured

@@ -92,7 +92,7 @@ CONTRARY = (
     lambda key: 0.001,
     lambda key: 0.9 if key[0] in GOOD or key[-1] in ("R", "end", "6", "10") else 0.001,
     lambda key: 0.9 if key[0] == "relative" else 0.001,
-    lambda key: 0.9 if key[0] in ("ndr", "lstm", "1") else 0.001,
+    lambda key: 0.9 if key[0] in ("ndr", "lstm", "2") else 0.001,
     lambda key: 0.001 if key[0].endswith("attention") else 0.9,
 )
 
