@@ -67,9 +67,9 @@ def test_a_model_that_is_not_there(model, sentence, capsys):
 def test_a_model_of_the_wrong_shape(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["card", write_model(tmp_path, "wrong_model", classes="3")]) == 2
-    assert "must return logits of shape (batch, num_classes) = (2, 8); got (2, 3)" in (
-        capsys.readouterr().err
-    )
+    error = capsys.readouterr().err
+    assert "must return logits of shape (batch, num_classes) = (2, 8) for two sequences" in error
+    assert "(ctl); got (2, 3)" in error
     assert not Path("runs").exists()
 
 

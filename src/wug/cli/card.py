@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
 from wug.core.errors import require_at_least
-from wug.core.folders import RUNS
-from wug.records import RunStore, clear_run, read_run
+from wug.records import RunStore, clear_run
 from wug.report.table import make_table
 from wug.report.table_text import print_table
 
@@ -56,16 +54,13 @@ def card(
     """
     if workers is not None:
         require_at_least("card", "workers", workers, 1)
-    folder = out or RUNS / "card" / f"{minutes:g}min"
-
     from rich.console import Console
 
     console = Console()
     with console.status("loading torch"):
-        from wug.fleet.card import CardOptions, try_model
+        from wug.fleet.card import CardOptions, finish, try_model
         from wug.fleet.card import card as make
         from wug.fleet.crew import require_device, train_missing
-        from wug.fleet.verdicts import make_catalog
         from wug.fleet.work import WorkOptions
         from wug.lab.traces import write_traces
 
@@ -76,6 +71,8 @@ def card(
             evaluate_every=evaluate_every, seed=seed,
         )  # fmt: skip
         plan = make(options)
+        folder = out or options.folder
+    with console.status("trying the model on every task"):
         try_model(options)
     if fresh:
         clear_run(folder)
@@ -84,13 +81,8 @@ def card(
     work = WorkOptions(compile="off", device=device)
     train_missing("wug.fleet.card:card", options, plan, store, work, workers or 1, console)
     write_traces(folder)  # of the models that are here; others can't be loaded again
-    finished = read_run(folder)
-    records = list(finished.records())
-    rows = dict.fromkeys([*plan.layout.row_order, *((str(one.key["model"]),) for one in records)])
-    plan = replace(plan, layout=replace(plan.layout, row_order=tuple(rows)))
     command = shlex.join(["wug", "card", model, "--minutes", f"{minutes:g}"])
-    command += " --rivals" if rivals else ""
-    store.write_catalog(make_catalog(plan, records, command))
+    finished = finish(store, plan, command + (" --rivals" if rivals else ""))
     table = make_table(finished)
     print_table(finished, table, "accuracy")
     print_table(finished, table, "iid_accuracy")

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import torch
+from torch import nn
 
 from wug.core import index
 from wug.core.errors import UserError, require_at_least, unknown_name
+from wug.core.folders import RUNS
 from wug.core.schedules import WarmUp
 from wug.core.sequences import SequenceTask
 from wug.fleet.experiment import Experiment, Layout
 from wug.fleet.sequence_plan import SequenceLot, SequencePlan
+from wug.fleet.verdicts import make_catalog
+from wug.fleet.work import WorkOptions, work
+from wug.records import Run, RunStore, read_run
 
 # What trained our own routers quickly: all lengths in every batch for table lookup, and longer
 # expressions when those before are mastered.
@@ -54,7 +60,8 @@ class CardOptions:
     """What a person may choose.
 
     Args:
-        model: ``file.py:class`` or ``module:class`` of the model, or the key of a registered one.
+        model: ``file.py:class`` or ``module:class`` of the model, the key of a registered one, or a
+            class.
         name: Its row; the class in lower case by default.
         minutes: Time in all, which the tasks share evenly.
         rivals: Whether other models get the same time each.
@@ -66,7 +73,7 @@ class CardOptions:
         evaluate_every: Steps between evaluations.
     """
 
-    model: str
+    model: str | type[nn.Module]
     name: str | None = None
     minutes: float = 30.0
     rivals: bool = False
@@ -92,7 +99,26 @@ class CardOptions:
     @property
     def row(self) -> str:
         """The model's row."""
-        return self.name or self.model.rpartition(":")[2].lower()
+        model = self.model if isinstance(self.model, str) else self.model.__name__
+        return self.name or model.rpartition(":")[2].lower()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The tasks, by their columns."""
+        return self.tasks or tuple(COLUMNS)
+
+    @property
+    def folder(self) -> Path:
+        """Where all models of as many minutes meet."""
+        return RUNS / "card" / f"{self.minutes:g}min"
+
+    def build(self, task: SequenceTask) -> nn.Module:
+        """Make the model for a task."""
+        make: Any = self.model
+        if isinstance(make, str):
+            make = index.import_target(make) if ":" in make else index.get("model", make)
+        module: nn.Module = make(task.num_tokens, task.num_classes, **self.model_options)
+        return module
 
 
 def make_task(column: str) -> SequenceTask:
@@ -102,30 +128,33 @@ def make_task(column: str) -> SequenceTask:
 
 
 def try_model(options: CardOptions) -> None:
-    """Call a model once, so that a mistake in it is named before anything is trained.
+    """Call a model once for each task, so that a mistake in it is named before anything is trained.
 
     Raises:
         UserError: It can't be imported, made or called, or returns something else than logits.
     """
-    num_tokens, num_classes, lengths = 17, 8, torch.tensor([4, 2])
-    build = index.import_target(options.model) if ":" in options.model else index.get(
-        "model", options.model
-    )  # fmt: skip
-    try:
-        with torch.random.fork_rng(devices=[]), torch.no_grad():
-            model = build(num_tokens, num_classes, **options.model_options)
-            logits = model(torch.ones(2, 4, dtype=torch.int64), lengths)
-    except Exception as error:
-        raise UserError(
-            f"card: {options.model} fails on two sequences of {lengths.tolist()} tokens: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    shape = tuple(getattr(logits, "shape", ()))
-    if shape != (2, num_classes):
-        raise UserError(
-            f"card: {options.model} must return logits of shape (batch, num_classes) = "
-            f"(2, {num_classes}); got {shape or type(logits).__name__}."
-        )
+    for column in options.columns:
+        task = make_task(column)
+        examples = task.examples("test")
+        two = examples[examples.lengths.argsort(descending=True)[:2]]
+        sizes = f"{two.lengths.tolist()} tokens ({column})"
+        try:
+            with torch.random.fork_rng(devices=[]), torch.no_grad():
+                logits = options.build(task)(two.tokens.long(), two.lengths)
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(
+                f"card: {options.row} fails on two sequences of {sizes}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        shape = tuple(getattr(logits, "shape", ()))
+        if shape != (2, task.num_classes):
+            raise UserError(
+                f"card: {options.row} must return logits of shape (batch, num_classes) = "
+                f"(2, {task.num_classes}) for two sequences of {sizes}; got "
+                f"{shape or type(logits).__name__}."
+            )
 
 
 def card(options: CardOptions) -> Experiment:
@@ -134,7 +163,8 @@ def card(options: CardOptions) -> Experiment:
     Args:
         options: The model, the time, and what it is compared with.
     """
-    columns = options.tasks or tuple(COLUMNS)
+    columns = options.columns
+    models: dict[str, tuple[str | type[nn.Module], Mapping[str, Any]]]
     models = {options.row: (options.model, options.model_options)}
     if options.rivals:
         models |= {row: model for row, model in RIVALS.items() if row != options.row}
@@ -164,7 +194,7 @@ def card(options: CardOptions) -> Experiment:
                 task=make_task(column),
                 plan=plans[column],
                 config={
-                    "model": model,
+                    "model": model if isinstance(model, str) else model.__qualname__,
                     "model_options": dict(model_options),
                     "task": [COLUMNS[column].task, dict(COLUMNS[column].options)],
                     "plan": plans[column].config,
@@ -187,3 +217,46 @@ def card(options: CardOptions) -> Experiment:
             "ListOps has 100,000 training problems instead of a million.",
         ),
     )
+
+
+def finish(store: RunStore, experiment: Experiment, command: str) -> Run:
+    """Write what pages say of a card, with all models that are in its folder; return the run."""
+    run = read_run(store.folder)
+    records = list(run.records())
+    found = ((str(record.key["model"]),) for record in records)
+    rows = tuple(dict.fromkeys([*experiment.layout.row_order, *found]))
+    whole = replace(experiment, layout=replace(experiment.layout, row_order=rows))
+    store.write_catalog(make_catalog(whole, records, command))
+    return run
+
+
+def report_card(
+    model: type[nn.Module],
+    *,
+    minutes: float = 30.0,
+    out: Path | str | None = None,
+    device: str = "cpu",
+    **choices: Any,
+) -> Run:
+    """Train a class of yours on every task, in this process; a stopped card goes on when repeated.
+
+    Args:
+        model: Called as ``model(num_tokens, num_classes)``; its objects as ``(tokens, lengths)``.
+        minutes: Time in all, which the tasks share evenly.
+        out: The run's folder; runs/card/MINUTES if not given, where all your models meet.
+        device: Where to train.
+        **choices: Others of `CardOptions`, such as ``rivals``, ``tasks`` or ``name``.
+
+    Returns:
+        The run, with all records of the folder; `wug show` and `wug report` read it, too.
+
+    Raises:
+        UserError: The model fails, or an option is not possible.
+    """
+    options = CardOptions(model=model, minutes=minutes, **choices)
+    try_model(options)
+    experiment = card(options)
+    folder = Path(out) if out is not None else options.folder
+    store = RunStore.open(folder, experiment.name, experiment.settings)
+    work(experiment, folder, WorkOptions(compile="off", device=device))
+    return finish(store, experiment, f"report_card({model.__name__}, minutes={minutes:g})")

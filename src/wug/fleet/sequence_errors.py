@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from wug.core.sequences import SequenceSet
+from wug.core.sequences import SequenceSet, Split
 
 # At 50 columns a thousand at once don't fit into a core's cache, and take three times as long.
 BATCH_SIZE = 128
@@ -51,7 +51,9 @@ def halting_steps(
     return means
 
 
-def accuracies(errors: Mapping[str, Mapping[int, tuple[int, int]]]) -> dict[str, dict[str, float]]:
+def accuracies(
+    errors: Mapping[Split, Mapping[int, tuple[int, int]]],
+) -> dict[str, dict[str, float]]:
     """Return for each set and level the share of right answers.
 
     Example:

@@ -105,7 +105,7 @@ class SequenceLot:
         name: Names the lot's files.
         labels: Its part of the records' key, such as model and order.
         seed: Of initial weights and batches.
-        model: Key of a registered model, or ``module:class``.
+        model: Key of a registered model, ``module:class``, or a class.
         model_options: Its keyword arguments.
         task: What it learns.
         plan: How.
@@ -115,7 +115,7 @@ class SequenceLot:
     name: str
     labels: Mapping[str, str]
     seed: int
-    model: str
+    model: str | type[nn.Module]
     task: SequenceTask
     plan: SequencePlan
     model_options: Mapping[str, Any] = field(default_factory=dict)
@@ -136,14 +136,23 @@ class SequenceLot:
         """Number of trainings."""
         return 1
 
+    @property
+    def model_name(self) -> str:
+        """What the model is called: its key, or where its class is."""
+        if isinstance(self.model, str):
+            return self.model
+        return f"{self.model.__module__}:{self.model.__qualname__}"
+
     def part(self, variants: tuple[Self, ...], seeds: tuple[int, ...]) -> Self:
         """Return what is left of the lot: all of it."""
         return self
 
     def build(self) -> nn.Module:
         """Make the network with its initial weights."""
-        registered = ":" not in self.model
-        make = index.get("model", self.model) if registered else index.import_target(self.model)
+        registered = ":" not in self.model_name
+        make: Any = self.model
+        if isinstance(make, str):
+            make = index.get("model", make) if registered else index.import_target(make)
         options = dict(self.model_options)
         if registered:
             options["generator"] = torch.Generator().manual_seed(self.seed)

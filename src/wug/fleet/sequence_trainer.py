@@ -338,7 +338,7 @@ class SequenceFleet:
         """Return what the lab needs to run the network."""
         lot = self.lot
         return {
-            "model": lot.model,
+            "model": lot.model_name,
             "model_options": dict(lot.model_options),
             "task": type(lot.task).__module__.rsplit(".", 1)[-1],
             "task_options": asdict(lot.task),  # type: ignore[call-overload]
@@ -353,7 +353,7 @@ class SequenceFleet:
                 "plan": lot.plan.config,
                 "seed": lot.seed,
                 "task": repr(lot.task),
-                "model": [lot.model, repr(sorted(lot.model_options.items()))],
+                "model": [lot.model_name, repr(sorted(lot.model_options.items()))],
             }
         )
 
