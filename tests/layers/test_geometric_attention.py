@@ -68,6 +68,20 @@ def test_biases_of_keys_and_values(columns, shaken, num_heads):
         assert_close(output[b, :length], torch.cat(heads, -1) @ layer.weight_out.T)
 
 
+@pytest.mark.parametrize("directional", [True, False])
+def test_columns_from_an_offset_on_read_as_among_all(columns, shaken, directional):
+    layer = shaken(GeometricAttention(4, 2, directional=directional))
+    x, valid = columns(4)
+    x.requires_grad_()
+    leaves = [x, *layer.parameters()]
+    for offset in (0, 1, 4, 5):
+        assert_close(layer.weights(x, valid, offset=offset), layer.weights(x, valid)[:, :, offset:])
+        some, every = layer(x, valid, offset=offset), layer(x, valid)[:, offset:]
+        assert_close(some, every)
+        gradients = (torch.autograd.grad(y.square().sum(), leaves) for y in (some, every))
+        assert_close(*gradients)
+
+
 def test_each_side_has_its_own_preference(shaken):
     """Without content, and with a preference that decides, each reads its neighbour there."""
     layer = shaken(GeometricAttention(4)).requires_grad_(False)

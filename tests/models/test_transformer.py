@@ -88,7 +88,7 @@ def reference_states(model, kind, tokens):
     for layer in layers:
         read = layer.attention(states[-1].unsqueeze(0))[0]
         columns = zip(states[-1], read, strict=True)
-        squash = kind != "geometric"
+        squash = isinstance(layer.update_norm, nn.Tanh)
         states.append(torch.stack([next_column(layer, *both, squash) for both in columns]))
     return states
 
@@ -98,10 +98,15 @@ def logits_of(model, column):
 
 
 @pytest.mark.parametrize("kind", ATTENTIONS)
-@pytest.mark.parametrize("gate", [True, False])
+@pytest.mark.parametrize(
+    ("gate", "update"), [(True, "norm"), (True, "tanh"), (True, None), (False, None)]
+)
 @pytest.mark.parametrize("shared", [True, False])
-def test_equals_the_equations(kind, gate, shared):
-    model, (tokens, lengths) = shake(make(attention=kind, gate=gate, shared=shared)), problems()
+def test_equals_the_equations(kind, gate, update, shared):
+    model = shake(make(attention=kind, gate=gate, update=update, shared=shared))
+    usual = "tanh" if gate and kind != "geometric" else "norm"
+    assert isinstance(model.layers[0].update_norm, nn.Tanh) == ((update or usual) == "tanh")
+    tokens, lengths = problems()
     output = model(tokens, lengths)
     rows = [row[:length] for row, length in zip(tokens.tolist(), lengths.tolist(), strict=True)]
     states = [reference_states(model, kind, row) for row in rows]

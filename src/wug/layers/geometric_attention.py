@@ -62,7 +62,7 @@ class GeometricAttention(nn.Module):
         dtype: As for any torch layer.
 
     Shape:
-        x (batch, seq, features), valid (batch, seq) -> (batch, seq, features).
+        x (batch, seq, features), valid (batch, seq) -> (batch, seq - offset, features).
 
     Raises:
         UserError: If the heads can't share the features evenly.
@@ -127,11 +127,11 @@ class GeometricAttention(nn.Module):
         nn.init.constant_(self.content_scale, 1 / math.sqrt(self.channels))
 
     def weights_and_values(
-        self, x: Tensor, valid: Tensor | None, dropout: float
+        self, x: Tensor, valid: Tensor | None, dropout: float, offset: int = 0
     ) -> tuple[Tensor, Tensor]:
         """Return the attention weights and the values that they weigh."""
         queries, keys, values = project_heads(x, self.weight_in, self.num_heads)
-        queries = queries + self.query_bias.unsqueeze(-2)
+        queries = queries[..., offset:, :] + self.query_bias.unsqueeze(-2)
         if self.other_biases is not None:
             biases = self.other_biases.view(2, self.num_heads, 1, self.channels)
             keys, values = keys + biases[0], values + biases[1]
@@ -141,25 +141,26 @@ class GeometricAttention(nn.Module):
             keys = drop(keys, dropout)
         logits = (self.content_scale * queries) @ keys.mT + self.bias
         if self.directional:
-            logits = logits + self.direction_scale * self.directions(x)
-        weights = geometric_weights(logits, valid)
+            logits = logits + self.direction_scale * self.directions(x, offset)
+        weights = geometric_weights(logits, valid, offset)
         if self.normalise:
             weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
         return weights, values
 
-    def directions(self, x: Tensor) -> Tensor:
+    def directions(self, x: Tensor, offset: int = 0) -> Tensor:
         """Return how much each target prefers each source for its side: D."""
-        sides = F.linear(x, self.weight_direction, self.bias_direction)
+        sides = F.linear(x[:, offset:], self.weight_direction, self.bias_direction)
         left, right = sides.unflatten(-1, (self.num_heads, 2)).transpose(1, 2).unbind(-1)
         place = torch.arange(x.shape[1], device=x.device)
-        return torch.where(place > place.unsqueeze(-1), right.unsqueeze(-1), left.unsqueeze(-1))
+        after = place > place[offset:].unsqueeze(-1)
+        return torch.where(after, right.unsqueeze(-1), left.unsqueeze(-1))
 
-    def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Return what every column reads."""
+    def forward(self, x: Tensor, valid: Tensor | None = None, *, offset: int = 0) -> Tensor:
+        """Return what every column reads, or, step by step, those from an offset on."""
         dropout = self.dropout if self.training else 0.0
-        weights, values = self.weights_and_values(x, valid, dropout)
+        weights, values = self.weights_and_values(x, valid, dropout, offset)
         return mix_values(weights, values, self.weight_out)
 
-    def weights(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
+    def weights(self, x: Tensor, valid: Tensor | None = None, *, offset: int = 0) -> Tensor:
         """Return the attention weights, (batch, head, target, source)."""
-        return self.weights_and_values(x, valid, dropout=0.0)[0]
+        return self.weights_and_values(x, valid, 0.0, offset)[0]

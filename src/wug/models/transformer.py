@@ -41,6 +41,7 @@ Attention: TypeAlias = (
 AttentionKind: TypeAlias = Literal[
     "absolute", "relative", "absolute_relative", "geometric", "stick_breaking"
 ]
+UpdateKind: TypeAlias = Literal["norm", "tanh"]
 
 ATTENTIONS: dict[str, type[Attention]] = {
     "absolute": AbsoluteAttention,
@@ -51,19 +52,19 @@ ATTENTIONS: dict[str, type[Attention]] = {
 }
 
 
-def update_gain(attention: str, gate: bool, features: int, hidden_features: int) -> float:
+def update_gain(update: UpdateKind, gate: bool, features: int, hidden_features: int) -> float:
     """Return the factor of the Xavier-uniform weights that an update comes from (csordas2023).
 
     Before a layer norm that has no residual it is that of tanh, 5/3. Before a tanh it is what makes
     them the weights of torch's linear layers.
 
     Example:
-        >>> update_gain("relative", False, 128, 256), update_gain("geometric", True, 128, 256)
+        >>> update_gain("norm", False, 128, 256), update_gain("norm", True, 128, 256)
         (1.0, 1.6666666666666667)
     """
     if not gate:
         return 1.0
-    if attention == "geometric":
+    if update == "norm":
         return 5 / 3
     return 1 / (math.sqrt(hidden_features) * xavier_bound(features, hidden_features))
 
@@ -87,6 +88,7 @@ class TransformerLayer(nn.Module):
         num_heads: int,
         *,
         gate: bool,
+        update: UpdateKind,
         dropout: float,
         attention_dropout: float,
         gate_dropout: float,
@@ -100,7 +102,7 @@ class TransformerLayer(nn.Module):
         )
         self.feed_forward = FeedForward(
             features, hidden_features=hidden_features, dropout=dropout,
-            gain=update_gain(attention, gate, features, hidden_features), **common,
+            gain=update_gain(update, gate, features, hidden_features), **common,
         )  # fmt: skip
         self.gate = (
             CopyGate(features, dropout=dropout, column_dropout=gate_dropout, **common)
@@ -109,8 +111,7 @@ class TransformerLayer(nn.Module):
         )
         placed = {"device": common["device"], "dtype": common["dtype"]}
         self.read_norm = nn.LayerNorm(features, **placed)
-        squashed = gate and attention != "geometric"
-        self.update_norm = nn.Tanh() if squashed else nn.LayerNorm(features, **placed)
+        self.update_norm = nn.Tanh() if update == "tanh" else nn.LayerNorm(features, **placed)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""
@@ -181,6 +182,8 @@ class Transformer(nn.Module):
             without positions is NoPE.
         num_positions: How many places randomised positions are drawn from.
         gate: Whether columns have copy gates.
+        update: What an update with a gate goes through: ``"norm"`` or ``"tanh"``; by default as the
+            equation says.
         shared: Whether all layers have the same weights.
         halting: Adaptive computation time: None, ``"graves"`` or ``"universal"``.
         halting_reads: Whether the halting unit reads the state ``"before"`` a step, as in the code,
@@ -232,6 +235,7 @@ class Transformer(nn.Module):
         positions: Literal["sinusoidal", "randomised", "none"] | None = None,
         num_positions: int = 2048,
         gate: bool = False,
+        update: UpdateKind | None = None,
         shared: bool = True,
         halting: Literal["graves", "universal"] | None = None,
         halting_reads: Literal["before", "after"] | None = None,
@@ -265,6 +269,9 @@ class Transformer(nn.Module):
         require_choice("Transformer", "attention", attention, ATTENTIONS)
         require_choice("Transformer", "readout", readout, ("last", "first", "attention"))
         require_choice("Transformer", "dropout_of", dropout_of, ("queries", "keys"))
+        if update is None:
+            update = "tanh" if gate and attention != "geometric" else "norm"
+        require_choice("Transformer", "update", update, ("norm", "tanh") if gate else ("norm",))
         self.num_tokens, self.num_classes, self.readout = num_tokens, num_classes, readout
         self.shared, self.num_layers, self.test_layers = shared, num_layers, test_layers
         common: dict[str, Any] = {"generator": generator, "device": device, "dtype": dtype}
@@ -282,8 +289,8 @@ class Transformer(nn.Module):
         )  # fmt: skip
         self.layers = nn.ModuleList(
             TransformerLayer(
-                attention, features, hidden_features, num_heads, gate=gate, dropout=dropout,
-                attention_dropout=attention_dropout, gate_dropout=gate_dropout,
+                attention, features, hidden_features, num_heads, gate=gate, update=update,
+                dropout=dropout, attention_dropout=attention_dropout, gate_dropout=gate_dropout,
                 attention_options=options, common=common,
             )
             for _ in range(1 if shared else num_layers)
