@@ -83,6 +83,12 @@ def test_embeddings_and_readouts_are_not_hidden():
     assert [tuple(weight.shape) for weight in hidden_matrices(plain)] == [(4, 4)]
 
 
+def test_the_last_layer_with_an_output_per_class_is_a_read_out():
+    model = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 3), nn.GELU())
+    assert [id(w) for w in hidden_matrices(model, 3)] == [id(model[0].weight)]
+    assert len(hidden_matrices(model, 5)) == 2
+
+
 class Bare(nn.Module):
     """All of its weights are its own."""
 

@@ -109,10 +109,15 @@ class Muon(Optimizer):
         return update.mT if update.shape[0] > update.shape[1] else update
 
 
-def hidden_matrices(model: nn.Module) -> list[nn.Parameter]:
+def hidden_matrices(model: nn.Module, num_classes: int | None = None) -> list[nn.Parameter]:
     """Return the matrices between a network's layers: not its embeddings, nor its read-out.
 
-    Those are what the network itself holds, and what `nn.Embedding` does.
+    Those are what the network itself holds, what `nn.Embedding` does, and the last linear layer
+    with an output for each class.
+
+    Args:
+        model: The network.
+        num_classes: Number of answers; None if nobody knows.
     """
     outer = {
         id(weight)
@@ -120,6 +125,9 @@ def hidden_matrices(model: nn.Module) -> list[nn.Parameter]:
         if module is model or isinstance(module, nn.Embedding)
         for weight in module.parameters(recurse=False)
     }
+    linear = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    read_outs = [layer.weight for layer in linear if layer.out_features == num_classes]
+    outer |= {id(weight) for weight in read_outs[-1:]}
     return [
         weight
         for weight in model.parameters()
@@ -127,9 +135,11 @@ def hidden_matrices(model: nn.Module) -> list[nn.Parameter]:
     ]
 
 
-def make_optimisers(model: nn.Module, plan: SequencePlan) -> list[Optimizer]:
+def make_optimisers(
+    model: nn.Module, plan: SequencePlan, num_classes: int | None = None
+) -> list[Optimizer]:
     """Return what trains a network as planned; the learning rate is set in every step."""
-    matrices = hidden_matrices(model) if plan.optimiser == "muon" else []
+    matrices = hidden_matrices(model, num_classes) if plan.optimiser == "muon" else []
     hidden = {id(weight) for weight in matrices}
     others = [weight for weight in model.parameters() if id(weight) not in hidden]
     kind = Adam if plan.optimiser == "adam" else AdamW

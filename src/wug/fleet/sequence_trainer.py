@@ -97,7 +97,7 @@ class SequenceFleet:
         self.train_set = lot.task.examples("train")
         self.curriculum = Curriculum(self.train_set, lot.plan)
         self.sets = {split: lot.task.examples(split) for split in WATCHED}
-        self.optimisers = make_optimisers(self.model, lot.plan)
+        self.optimisers = make_optimisers(self.model, lot.plan, lot.task.num_classes)
         self.averaged: AveragedModel | None = None
         if lot.plan.averaging:
             mean = get_ema_multi_avg_fn(lot.plan.averaging)

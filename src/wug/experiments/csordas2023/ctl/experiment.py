@@ -20,6 +20,7 @@ from wug.experiments.csordas2023.networks import (
     FLOAT32,
     LAPTOP,
     NETWORKS,
+    SEEN,
     variant,
 )
 from wug.experiments.csordas2023.table import NetworkTable, Training
@@ -35,6 +36,7 @@ DEPARTURES = (
     AS_PUBLISHED,
     SHORTER,
     DROPOUT,
+    SEEN,
     "The gated transformers without geometric attention have 1024 hidden features, as published; "
     "the text has 512. The geometric transformer without a gate has normalised weights.",
     "Recurrent networks are trained by Adam, not AdamW, for 20,000 steps, and the bidirectional "
