@@ -209,7 +209,8 @@ def test_pages_follow_the_records(tmp_path: Path) -> None:
         store.report_progress("x", step=1, steps=2)
         store.write_catalog({"title": HARM})
         ((mark, _, _),) = Watch([root]).folders()
-        assert client.get(f"/runs/{mark}")[0] == 404
+        assert client.get(f"/runs/{mark}")[0] == 307  # it says that there are no records yet
+        assert client.get("/runs/nothing")[0] == 404
         store.append("x", [record()])
         status, _, headers = client.get(f"/runs/{mark}")
         assert status == 307 and headers["location"] == "/run-demo~smoke.html"

@@ -1,9 +1,12 @@
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from wug.records import Record, RunFolderError, RunStore, read_run
+from wug.records.hashing import digest, unseal
 
 
 def test_a_reader_sees_what_is_added_later(
@@ -69,6 +72,74 @@ def test_a_damaged_catalog_is_named(tmp_path: Path) -> None:
     (tmp_path / "catalog.json").write_text('{"numbers": [1,')
     with pytest.raises(RunFolderError, match=r"catalog\.json is damaged"):
         read_run(tmp_path).catalog()
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5000, "\ud800"])
+def test_a_catalog_that_can_not_be_parsed_is_named(tmp_path: Path, text: str) -> None:
+    RunStore.open(tmp_path, "demo", {})
+    (tmp_path / "catalog.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(RunFolderError, match=r"catalog\.json is damaged"):
+        read_run(tmp_path).catalog()
+    (tmp_path / "run.json").write_text('{"wug_run": ' + text, errors="surrogatepass")
+    with pytest.raises(RunFolderError, match=r"run\.json is damaged"):
+        read_run(tmp_path)
+
+
+def test_what_is_no_file_is_a_problem(tmp_path: Path, make_record: Callable[..., Record]) -> None:
+    RunStore.open(tmp_path, "demo", {}).append("nau", [make_record(0)])
+    names = [f"00000{place}-x-{'0' * 16}.jsonl" for place in range(2, 5)]
+    folder, loop, nothing = (tmp_path / "records" / name for name in names)
+    folder.mkdir()
+    loop.symlink_to(loop)
+    nothing.symlink_to("nowhere")
+    run = read_run(tmp_path)
+    assert list(run.records()) == [make_record(0)]
+    assert [problem.path for problem in run.problems] == [folder, loop, nothing]
+    (tmp_path / "catalog.json").mkdir()
+    with pytest.raises(RunFolderError, match="it is not a plain file"):
+        run.catalog()
+
+
+def test_links_stay_within_what_was_asked_for(
+    tmp_path: Path, make_record: Callable[..., Record]
+) -> None:
+    inside, outside = tmp_path / "a" / "run", tmp_path / "b"
+    RunStore.open(inside, "demo", {})
+    RunStore.open(outside, "demo", {}).append("nau", [make_record(0)])
+    (inside / "records").symlink_to(outside / "records")
+    assert list(read_run(inside).records()) == list(read_run(inside, tmp_path).records()) != []
+    run = read_run(inside, tmp_path / "a")
+    assert list(run.records()) == [] and run.last_day() == ""
+    (problem,) = run.problems
+    assert "leads out" in problem.reason
+
+
+def test_records_that_lack_a_field_are_left_out(
+    tmp_path: Path, make_record: Callable[..., Record]
+) -> None:
+    RunStore.open(tmp_path, "demo", {}).append("nau", [make_record(0)])
+    (path,) = tmp_path.glob("records/*")
+    header, line = path.read_bytes().splitlines(keepends=True)
+    fields = unseal(line)
+    bad = [
+        {**fields, "key": {"seed": float("nan")}},
+        {k: v for k, v in fields.items() if k != "seed"},
+    ]
+    bodies = [json.dumps(one).encode() for one in bad]
+    lines = [b'{"check":"%s",%s\n' % (digest(body).encode(), body[1:]) for body in bodies]
+    path.write_bytes(header + line + b"".join(lines))
+    run = read_run(tmp_path)
+    assert list(run.records()) == [make_record(0)]
+    assert "left out: 2" in run.problems[0].reason
+
+
+def test_the_day_of_the_last_records(tmp_path: Path, make_record: Callable[..., Record]) -> None:
+    store = RunStore.open(tmp_path, "demo", {})
+    assert store.last_day() == ""
+    for seed, seconds in ((0, 0), (1, 86_400 * 31 - 1)):
+        store.append("nau", [make_record(seed)])
+        os.utime(sorted(tmp_path.glob("records/*"))[-1], (seconds, seconds))
+    assert store.last_day() == "1970-01-31"
 
 
 def test_a_missing_folder_is_no_run(tmp_path: Path) -> None:

@@ -71,6 +71,22 @@ def test_bad_lines_do_no_harm(tmp_path: Path) -> None:
     assert Watch([tmp_path]).runs(NOW) == []
 
 
+def test_bad_files_do_no_harm(tmp_path: Path) -> None:
+    store = start(tmp_path / "runs", 0, 10)
+    secret = start(tmp_path / "secret", 0, 90)
+    for name, what in (("deep", '{"wug_run": ' + "[" * 100_000), ("loop", None), ("out", "")):
+        (tmp_path / "runs" / name / "progress").mkdir(parents=True)
+        manifest = tmp_path / "runs" / name / "run.json"
+        if what:
+            manifest.write_text(what)
+        else:
+            manifest.symlink_to(manifest if what is None else secret.folder / "run.json")
+    (store.folder / "progress" / "x.jsonl").symlink_to(secret.folder / "progress" / "nau.jsonl")
+    (store.folder / "progress" / "y.jsonl").mkdir()
+    (run,) = Watch([tmp_path / "runs"]).runs(NOW)
+    assert [lot["step"] for lot in run["lots"]] == [10]
+
+
 def test_long_curves_are_thinned_and_keep_their_end() -> None:
     rows = [{"step": float(i), "steps": 1e4, "a": float(i)} for i in range(10_000)]
     points = curves_of(rows)["a"]

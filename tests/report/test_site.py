@@ -39,7 +39,7 @@ def test_every_kind_of_page_says_what_it_is_made_from() -> None:
     assert len(kinds) >= 6
     for kind in kinds:
         assert isinstance(kind, PageKind)
-        assert kind.made_from <= {"scalar", "curve", "table", "formula", "trace"}
+        assert kind.made_from <= {"run", "scalar", "curve", "table", "formula", "trace"}
 
 
 def test_pages_exist_when_their_records_do(

@@ -85,7 +85,10 @@ def run(
     )
     finished = read_run(folder)
     records = list(finished.records())
-    store.write_catalog(make_catalog(plan, records, command, judge=scale != "smoke"))
+    catalog = make_catalog(
+        plan, records, command, judge=scale != "smoke", finished=finished.last_day()
+    )
+    store.write_catalog(catalog)
     table = make_table(finished)
     print_table(finished, table, table.measure)
     return 0

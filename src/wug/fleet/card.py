@@ -226,7 +226,7 @@ def finish(store: RunStore, experiment: Experiment, command: str) -> Run:
     found = ((str(record.key["model"]),) for record in records)
     rows = tuple(dict.fromkeys([*experiment.layout.row_order, *found]))
     whole = replace(experiment, layout=replace(experiment.layout, row_order=rows))
-    store.write_catalog(make_catalog(whole, records, command))
+    store.write_catalog(make_catalog(whole, records, command, finished=run.last_day()))
     return run
 
 

@@ -104,6 +104,8 @@ class Experiment:
         departures: Where this differs from the paper, one sentence each.
         cells: Makes further cells for claims out of the records.
         title: For people.
+        row_units: First field of a row -> key of the registered unit or model that it is a case of,
+            where the two differ and no lot says it.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     departures: tuple[str, ...] = ()
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
+    row_units: Mapping[str, str] = field(default_factory=dict)
 
     def record(self, result: Result, seconds: float) -> Record:
         """Turn a trained replica into a record."""

@@ -9,6 +9,7 @@ from typing import Any
 from wug.core import index
 from wug.core.claims import Cell, Table
 from wug.core.judgements import Judgement
+from wug.core.registry import Entry
 from wug.fleet.experiment import Experiment
 from wug.fleet.sequence_plan import SequenceLot
 from wug.records import Record, group_by
@@ -58,20 +59,38 @@ def tested_claims(experiment: Experiment) -> dict[str, str]:
     return claims
 
 
+def row_units(experiment: Experiment) -> dict[str, str]:
+    """Return the unit or model of each row that has another name than it."""
+    first = experiment.layout.rows[0]
+    models = {
+        lot.labels[first]: lot.model_name for lot in experiment.lots if isinstance(lot, SequenceLot)
+    }
+    known = {entry.key for entry in registered_networks()}
+    given = {**models, **experiment.row_units}
+    # A class of a user's is none of ours, even where its row has the name of one.
+    return {row: key for row, key in given.items() if key != row and {row, key} & known}
+
+
+def registered_networks() -> list[Entry]:
+    """Return all units and models."""
+    return [*index.entries("unit"), *index.entries("model")]
+
+
 def describe_networks(experiment: Experiment) -> list[dict[str, Any]]:
-    """Return what the registers say of the networks in the rows, under the names of the rows."""
-    units = {lot.name for lot in experiment.lots}
-    found = {entry.key: entry.to_json() for entry in index.entries("unit") if entry.key in units}
-    known = {entry.key: entry for entry in index.entries("model")}
-    for lot in experiment.lots:
-        if isinstance(lot, SequenceLot) and lot.model in known:
-            row = lot.labels[experiment.layout.rows[0]]
-            found[row] = {**known[lot.model].to_json(), "key": row}
-    return list(found.values())
+    """Return what the registers say of the units and models that the rows are cases of."""
+    first, units = experiment.layout.rows[0], row_units(experiment)
+    rows = {str(variant.labels[first]) for lot in experiment.lots for variant in lot.variants}
+    keys = {units.get(row, row) for row in rows}
+    return [entry.to_json() for entry in registered_networks() if entry.key in keys]
 
 
 def make_catalog(
-    experiment: Experiment, records: Sequence[Record], command: str, *, judge: bool = True
+    experiment: Experiment,
+    records: Sequence[Record],
+    command: str,
+    *,
+    judge: bool = True,
+    finished: str = "",
 ) -> dict[str, Any]:
     """Judge every claim on our records and on the published numbers, and gather what pages need.
 
@@ -80,12 +99,14 @@ def make_catalog(
         records: What was trained so far.
         command: What a person typed to get here.
         judge: Whether our records count for the claims; a smoke run trains too little for that.
+        finished: The day of the last record, such as 2026-01-31; empty if nobody knows.
     """
     ours = measured_table(experiment, records) if judge else Table({})
-    layout, tested = experiment.layout, tested_claims(experiment)
+    layout, tested, units = experiment.layout, tested_claims(experiment), row_units(experiment)
     return {
         "title": experiment.title,
         "command": command,
+        **({"finished": finished} if finished else {}),
         "layout": {
             "rows": list(layout.rows),
             "column": layout.column,
@@ -110,4 +131,5 @@ def make_catalog(
         # Most experiments test one claim in all columns.
         **({"column_claims": tested} if len(set(tested.values())) > 1 else {}),
         "units": describe_networks(experiment),
+        **({"row_units": units} if units else {}),
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.records.errors import ConfigMismatchError, RunFolderError
+from wug.records.files import parse_json, read_plain, reason_of
 from wug.records.hashing import Json, canonical_json, config_hash, plain_json
 from wug.records.segments import FORMAT, check_format
 
@@ -18,9 +19,13 @@ _NUM_NAMED = 3
 def holds_run(folder: Path) -> bool:
     """Tells whether the folder has a manifest of ours, even a damaged one."""
     try:
-        return f'"{_MARK}"'.encode() in (folder / MANIFEST_NAME).read_bytes()
+        return _is_ours((folder / MANIFEST_NAME).read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return False
+
+
+def _is_ours(data: bytes) -> bool:
+    return f'"{_MARK}"'.encode() in data
 
 
 @dataclass(frozen=True)
@@ -40,21 +45,33 @@ class Manifest:
         return cls(experiment, plain_json(settings, "settings"))
 
     @classmethod
-    def read(cls, folder: Path) -> "Manifest":
+    def read(cls, folder: Path, within: Path | None = None) -> "Manifest":
         """Reads the manifest of a folder.
+
+        Args:
+            folder: The folder.
+            within: A resolved folder that links may not lead out of; None lets them lead anywhere.
 
         Raises:
             RunFolderError: The folder holds no run, a damaged one, or one of another format.
         """
         path = folder / MANIFEST_NAME
-        if not holds_run(folder):
+        try:
+            data = read_plain(path, within)
+        except (FileNotFoundError, NotADirectoryError):
+            data = b""
+        except OSError as error:
+            raise RunFolderError(f"{path} can't be read: {reason_of(error)}.") from error
+        if not _is_ours(data):
             raise RunFolderError(f"{folder} holds no run of wug: there is no {path.name} of ours.")
         try:
-            fields: dict[str, Any] = json.loads(path.read_bytes())
+            fields: dict[str, Any] = parse_json(data)
             check_format(fields[_MARK], path)
             manifest = cls(fields["experiment"], fields["settings"])
             whole = fields["hash"] == manifest.hash
-        except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError):
+        except RunFolderError:  # of another format
+            raise
+        except (KeyError, TypeError, ValueError, RecursionError):
             whole = False
         if not whole:
             raise RunFolderError(

@@ -1,23 +1,27 @@
 """Reading a run: a folder that is being written to, a finished one, or a packed one."""
 
-import json
 import lzma
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from wug.records.errors import RunFolderError
+from wug.records.files import parse_json, plain_file, read_plain, reason_of
 from wug.records.hashing import Json
 from wug.records.manifest import Manifest
 from wug.records.schema import Record
 from wug.records.segments import Problem, Segment, decode_segment
-from wug.records.traces import Trace, read_traces
+from wug.records.traces import Trace, read_traces, trace_path
 
 CATALOG_NAME = "catalog.json"
 PACKED_NAME = "records.jsonl.xz"
 SEGMENT_NAME = re.compile(r"\d{6}-.+-[0-9a-f]{16}\.jsonl")
+_FIELDS = frozenset(field.name for field in fields(Record))
 
 
 class Run:
@@ -29,11 +33,13 @@ class Run:
     Args:
         folder: The folder.
         manifest: What it is about.
+        within: A resolved folder that links may not lead out of; None lets them lead anywhere.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, within: Path | None = None) -> None:
         self.folder = folder
         self.manifest = manifest
+        self.within = within
         self._read: dict[Path, tuple[tuple[int, ...], Segment]] = {}
 
     @property
@@ -49,7 +55,14 @@ class Run:
     @property
     def problems(self) -> list[Problem]:
         """What can't be read and is left out."""
-        return [problem for _, segment in self._segments() for problem in segment.problems]
+        found = [problem for _, segment in self._segments() for problem in segment.problems]
+        folder = self.folder / "records"
+        try:
+            if os.path.lexists(folder):
+                os.listdir(folder)
+        except OSError as error:
+            found.append(Problem(folder, None, f"the folder can't be read ({reason_of(error)})"))
+        return found
 
     def records(self) -> Iterator[Record]:
         """Gives the records that can be read; of two with one identity, the older."""
@@ -65,18 +78,35 @@ class Run:
         """Gives the identities of all records."""
         return {record.identity for record in self.records()}
 
+    def last_day(self) -> str:
+        """Gives the day on which the last records were written, such as 2026-01-31 in UTC.
+
+        It is the time of a file, so of packed or no records there is none: an empty text.
+        """
+        times = []
+        for path in self._segment_paths():
+            with suppress(OSError):
+                if path.name != PACKED_NAME:
+                    times.append(plain_file(path, self.within).stat().st_mtime)
+        try:
+            return datetime.fromtimestamp(max(times), UTC).strftime("%Y-%m-%d") if times else ""
+        except (OSError, OverflowError, ValueError):  # in a year that calendars don't have
+            return ""
+
     def catalog(self) -> Any:
         """Gives what the report needs beside the records; an empty dict if there is none.
 
         Raises:
-            RunFolderError: The catalog is damaged.
+            RunFolderError: The catalog is damaged or can't be read.
         """
         path = self.folder / CATALOG_NAME
         try:
-            return json.loads(path.read_bytes())
+            return parse_json(read_plain(path, self.within))
         except FileNotFoundError:
             return {}
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise RunFolderError(f"{path} can't be read: {reason_of(error)}.") from error
+        except ValueError as error:
             raise RunFolderError(
                 f"{path} is damaged ({error}): run the experiment again, it rewrites this file."
             ) from error
@@ -89,50 +119,93 @@ class Run:
 
     def traces(self) -> tuple[list[Trace], list[Problem]]:
         """Gives what happened inside the run's networks, and the files that can't be read."""
-        return read_traces(self.folder)
+        traces, problems = read_traces(self.folder)
+        kept = []
+        for trace in traces:
+            path = trace_path(self.folder, trace.name)
+            try:
+                plain_file(path, self.within)
+                kept.append(trace)
+            except OSError as error:
+                problems.append(Problem(path, None, _unread(error)))
+        return kept, problems
 
     def _segment_paths(self) -> list[Path]:
         """Gives the files that hold records, oldest first: their names start with a number."""
         paths = [p for p in self.folder.glob("records/*.jsonl") if SEGMENT_NAME.fullmatch(p.name)]
         packed = self.folder / PACKED_NAME
-        return [packed, *sorted(paths)] if packed.exists() else sorted(paths)
+        return [packed, *sorted(paths)] if os.path.lexists(packed) else sorted(paths)
 
     def _segments(self) -> Iterator[tuple[Path, Segment]]:
         for path in self._segment_paths():
             try:
-                stat = path.stat()
+                file = plain_file(path, self.within)
+                stat = file.stat()
                 version = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
                 if path not in self._read or self._read[path][0] != version:
-                    self._read[path] = (version, _read_segment(path))
+                    self._read[path] = (version, _read_segment(path, file.read_bytes()))
             except FileNotFoundError:  # a writer has set it aside since we listed the folder
                 continue
-            yield path, self._read[path][1]
+            except OSError as error:
+                yield path, _unusable(path, _unread(error))
+            else:
+                yield path, self._read[path][1]
 
 
-def read_run(folder: Path | str) -> Run:
+def read_run(folder: Path | str, within: Path | None = None) -> Run:
     """Opens a run folder or a packed folder for reading.
+
+    Args:
+        folder: The folder.
+        within: A resolved folder that links may not lead out of; None lets them lead anywhere.
 
     Raises:
         RunFolderError: The folder holds no run, a damaged one, or one of another format.
     """
-    return Run(Path(folder), Manifest.read(Path(folder)))
+    return Run(Path(folder), Manifest.read(Path(folder), within), within)
 
 
 def _last_object(path: Path) -> dict[str, Any] | None:
-    with suppress(FileNotFoundError):
-        for line in reversed(path.read_bytes().splitlines()):
+    with suppress(OSError):
+        for line in reversed(read_plain(path).splitlines()):
             with suppress(ValueError):
-                fields = json.loads(line)
-                if isinstance(fields, dict):
-                    return fields
+                found = parse_json(line)
+                if isinstance(found, dict):
+                    return found
     return None
 
 
-def _read_segment(path: Path) -> Segment:
-    data = path.read_bytes()
+def _read_segment(path: Path, data: bytes) -> Segment:
     if path.name == PACKED_NAME:
         try:
             data = lzma.decompress(data)
         except (lzma.LZMAError, EOFError) as error:
-            return Segment(problems=(Problem(path, None, f"the file can't be unpacked ({error})"),))
-    return decode_segment(data, path)
+            return _unusable(path, f"the file can't be unpacked ({error})")
+    try:
+        segment = decode_segment(data, path)
+    except RunFolderError:  # of another format
+        raise
+    # The checksum of a line says that nobody altered it, not that we wrote it.
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        return _unusable(path, f"the file holds no records of ours ({error!r})")
+    good = tuple(record for record in segment.records if _has_identity(record))
+    if bad := len(segment.records) - len(good):
+        problem = Problem(path, None, f"records that lack a field or a key are left out: {bad}")
+        return Segment(good, (*segment.problems, problem))
+    return segment
+
+
+def _has_identity(record: Record) -> bool:
+    """Tells whether a record has all fields, and a key that can be spelled."""
+    try:
+        return record.__dict__.keys() >= _FIELDS and bool(record.identity)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _unread(error: OSError) -> str:
+    return f"the file can't be read ({reason_of(error)})"
+
+
+def _unusable(path: Path, reason: str) -> Segment:
+    return Segment(problems=(Problem(path, None, reason),))

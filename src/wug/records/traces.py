@@ -6,7 +6,6 @@ which page shows it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError, safe_open
 
 from wug.records.atomic import write_atomic
+from wug.records.files import parse_json, plain_file
 from wug.records.hashing import Json, dump_json, plain_json
 from wug.records.segments import Problem
 
@@ -88,10 +88,10 @@ def read_traces(folder: Path | str) -> tuple[list[Trace], list[Problem]]:
 
 
 def _read(path: Path) -> Trace:
-    if (size := path.stat().st_size) > MOST_BYTES:
+    if (size := plain_file(path).stat().st_size) > MOST_BYTES:
         raise ValueError(f"it has {size / 1e6:.0f} MB, more than a page can show")
     with safe_open(path, framework="numpy") as file:
-        about = json.loads((file.metadata() or {}).get("about", "null"))
+        about = parse_json((file.metadata() or {}).get("about", "null").encode())
         if not isinstance(about, dict) or not isinstance(about.get("kind"), str):
             raise ValueError("its header does not say what it is about")
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 VERDICTS = ("held", "broken", "undecided")
@@ -53,8 +54,11 @@ def clean_catalog(raw: object) -> tuple[dict[str, Any], list[str]]:
     catalog: dict[str, Any] = {
         name: take(name, raw[name], text) for name in ("title", "command", "claim") if name in raw
     }
-    if "column_claims" in raw:
-        catalog["column_claims"] = take("column_claims", raw["column_claims"], named_texts)
+    if "finished" in raw:
+        catalog["finished"] = take("finished", raw["finished"], day)
+    for name in ("column_claims", "row_units"):
+        if name in raw:
+            catalog[name] = take(name, raw[name], named_texts)
     catalog = {name: value for name, value in catalog.items() if value is not None}
     if raw.get("layout") is not None:
         catalog["layout"] = take("layout", raw["layout"], layout)
@@ -78,6 +82,14 @@ def text(value: object) -> str:
     if not isinstance(value, str):
         raise UnfitError("must be text")
     return value
+
+
+def day(value: object) -> str:
+    """Check a day."""
+    try:
+        return datetime.strptime(text(value), "%Y-%m-%d").strftime("%Y-%m-%d")
+    except ValueError:
+        raise UnfitError("must be a day such as 2026-01-31") from None
 
 
 def texts(name: str, value: object) -> list[str]:

@@ -52,6 +52,8 @@ class PageKind:
         place: In the navigation, small numbers first.
         made_from: Kinds of record; without any of them there are no such pages.
         make: Yields the pages.
+        figures: Yields the charts that it has of the first run or fit, for files; a second run
+            is there to be compared with. None if it has none.
     """
 
     name: str = ""
@@ -59,6 +61,8 @@ class PageKind:
     place: int = 100
     made_from: frozenset[str]
     make: Callable[[Sources], Iterator[Page]]
+    # Of `Chart`, which this floor does not see.
+    figures: Callable[[Sources], Iterator[Any]] | None = None
 
 
 def attempted(path: str, title: str, make: Callable[[], Markup]) -> Page:

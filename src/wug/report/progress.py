@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.records import RunFolderError, read_run
-from wug.report.sources import MANIFEST, is_number, named_folders
+from wug.records.files import plain_file
+from wug.report.sources import MANIFEST, Place, is_number, named_folders
 
 # Without news for so long, a run is said to be quiet: killed, or between two evaluations.
 QUIET_SECONDS = 600.0
@@ -87,10 +88,14 @@ class Watch:
 
     def folders(self) -> Iterator[tuple[str, Path, str]]:
         """Yield id, folder and name of each run that has left news."""
-        for folder, name, what in named_folders(root for root in self.roots if root.is_dir()):
-            if what == MANIFEST and (folder / "progress").is_dir():
-                mark = sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-                yield mark, folder, name
+        for mark, place in self._places():
+            yield mark, place.folder, place.name
+
+    def _places(self) -> Iterator[tuple[str, Place]]:
+        for place in named_folders(root for root in self.roots if root.is_dir()):
+            if place.what == MANIFEST and (place.folder / "progress").is_dir():
+                mark = sha256(str(place.folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+                yield mark, place
 
     def runs(self, now: float) -> list[dict[str, Any]]:
         """Return how far each run is, as plain data: those at work first, then the latest.
@@ -98,22 +103,23 @@ class Watch:
         Args:
             now: Seconds since 1970.
         """
-        every = (self._run(mark, folder, name, now) for mark, folder, name in self.folders())
+        every = (self._run(mark, place, now) for mark, place in self._places())
         found = [run for run in every if run is not None]
         found.sort(key=lambda run: (STATES.index(run["state"]), -run["news"]))
         busy = sum(run["state"] != "finished" for run in found)
         return found[: busy + MOST_FINISHED]
 
-    def _run(self, mark: str, folder: Path, name: str, now: float) -> dict[str, Any] | None:
+    def _run(self, mark: str, place: Place, now: float) -> dict[str, Any] | None:
+        folder = place.folder
         try:
-            experiment = str(read_run(folder).experiment)
-        except RunFolderError:  # the overview names it
+            experiment = str(read_run(folder, place.root).experiment)
+        except (RunFolderError, OSError):  # the overview names it
             return None
         written = latest(folder.glob("records/*.jsonl"))
         lots = [
             self._lot(path, written, now)
             for path in sorted(folder.glob("progress/*.jsonl"))
-            if path.is_file()
+            if is_inside(path, place.root)
         ]
         lots = [lot for lot in lots if lot]
         if not lots:
@@ -122,7 +128,7 @@ class Watch:
         done = changed(folder / "catalog.json") >= news
         return {
             "id": mark,
-            "name": name,
+            "name": place.name,
             "experiment": experiment,
             "state": state_of(done, news, now),
             "news": news,
@@ -161,6 +167,15 @@ def state_of(done: bool, news: float, now: float) -> str:
         ('running', 'quiet')
     """
     return "finished" if done else "quiet" if now - news > QUIET_SECONDS else "running"
+
+
+def is_inside(path: Path, root: Path) -> bool:
+    """Say whether a path is a file that no link leads out of a folder."""
+    try:
+        plain_file(path, root)
+    except OSError:
+        return False
+    return True
 
 
 def changed(path: Path) -> float:

@@ -190,7 +190,7 @@ def make_app(
         built = site.fresh()
         path = built.names.get(names.get(request.path_params["id"], ""))
         if path not in built.pages:
-            raise HTTPException(404, "There is no such run, or it has no records yet.")
+            raise HTTPException(404, "There is no such run.")
         return RedirectResponse(f"/{path}")
 
     def news(request: Request) -> Response:

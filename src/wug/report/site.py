@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from wug.records import write_atomic
@@ -24,16 +25,32 @@ def page_kinds() -> list[PageKind]:
 
 def make_pages(sources: Sources) -> tuple[list[Page], list[tuple[str, str]]]:
     """Return all pages, the first one first, and the links of the navigation."""
-    pages: dict[str, Page] = {}
-    links = []
-    for kind in page_kinds():
-        if not kind.made_from & sources.kinds and kind.place:
-            continue
-        made = {page.path: page for page in kind.make(sources)}
-        pages.update(made)
-        if kind.name and kind.start in made:
-            links.append((kind.name, kind.start))
+    wanted = [k for k in page_kinds() if k.made_from & sources.kinds or not k.place]
+    made: list[dict[str, Page]] = []
+    for kind in reversed(wanted):  # the overview comes last, since it names what went wrong
+        some, problem = pages_of(kind, sources)
+        made.insert(0, some)
+        if problem:
+            sources = replace(sources, problems=(*sources.problems, problem))
+    links = [
+        (kind.name, kind.start)
+        for kind, some in zip(wanted, made, strict=True)
+        if kind.name and kind.start in some
+    ]
+    pages = {path: page for some in made for path, page in some.items()}
     return list(pages.values()), links
+
+
+def pages_of(kind: PageKind, sources: Sources) -> tuple[dict[str, Page], str]:
+    """Return the pages of one kind, and why those that are missing could not be made."""
+    pages: dict[str, Page] = {}
+    try:
+        for page in kind.make(sources):
+            pages[page.path] = page
+    except Exception as error:  # one kind never ends the whole site
+        name = kind.name or kind.make.__module__.rpartition(".")[2]
+        return pages, f"{name}: some of these pages could not be made: {error!r}"
+    return pages, ""
 
 
 def write_site(sources: Sources, out: Path, *, one_file: bool = False) -> int:

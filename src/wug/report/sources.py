@@ -6,26 +6,29 @@ Nothing here trusts a file. What does not have the form that pages need is named
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wug.records import Record, Run, RunFolderError, Trace, read_run
+from wug.records.files import parse_json, read_plain, reason_of
 from wug.report.catalog import clean_catalog
 from wug.report.markup import slug
 from wug.report.table import ResultTable, plain_layout, table_of
 
 MANIFEST, FORMULA = "run.json", "formula.json"
 TABULAR = ("scalar", "curve")
+# Three centuries: who says that a training took longer is wrong.
+MOST_SECONDS = 1e10
+# A file's name can't be much longer.
+MOST_LETTERS = 150
 FORMULA_FIELDS = {"target": str, "expression": str, "status": str, "columns": list, "front": list,
                   "weights": dict, "ranges": dict}  # fmt: skip
 
@@ -48,7 +51,7 @@ class RunSource:
         run: The folder.
         records: Those that fit into a table.
         odd: Those that don't.
-        others: Those of other kinds, for pages of their own.
+        others: Those of other kinds, for pages of their own; the run's page lists them.
         traces: What happened inside its networks.
         catalog: Without what was not of its form.
         problems: What can't be used, in words.
@@ -113,8 +116,12 @@ class RunSource:
     @property
     def seconds(self) -> float:
         """Time that the trainings took, added up."""
-        every = (*self.records, *self.others, *(odd.record for odd in self.odd))
-        return math.fsum(map(seconds_of, every))
+        return math.fsum(map(seconds_of, self.every_record))
+
+    @property
+    def every_record(self) -> tuple[Record, ...]:
+        """All records that could be read."""
+        return (*self.records, *self.others, *(odd.record for odd in self.odd))
 
     @property
     def num_records(self) -> int:
@@ -123,9 +130,8 @@ class RunSource:
 
     @cached_property
     def finished(self) -> str:
-        """The day on which the last records were written; packed runs don't say."""
-        times = [path.stat().st_mtime for path in self.run.folder.glob("records/*.jsonl")]
-        return datetime.fromtimestamp(max(times), UTC).strftime("%Y-%m-%d") if times else ""
+        """The day of the last records; empty if neither the catalog nor a file's time says it."""
+        return str(self.catalog.get("finished") or self.run.last_day())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +149,8 @@ class FitSource:
     @property
     def page(self) -> str:
         """The file of its page."""
-        return f"formula-{'~'.join(map(slug, self.name.split('/')))}.html"
+        whole = "~".join(map(slug, self.name.split("/")))
+        return f"formula-{whole if len(whole) <= MOST_LETTERS else slug(self.name)}.html"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,8 +171,10 @@ class Sources:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """The kinds of record that there are."""
-        found: set[str] = {r.kind for run in self.runs for r in (*run.records, *run.others)}
+        """The kinds of record that there are, and ``run``, which may be one without records."""
+        found = {str(r.kind) for run in self.runs for r in (*run.records, *run.others)}
+        if self.runs:
+            found.add("run")
         if self.fits:
             found.add("formula")
         if any(run.traces for run in self.runs):
@@ -208,9 +217,19 @@ def is_number(value: object) -> bool:
 
 def seconds_of(record: Record) -> float:
     """Return the time that a training took; its own count knows of the time before it resumed."""
+    return max((count for count in counts_of(record) if is_time(count)), default=0.0)
+
+
+def counts_of(record: Record) -> list[float]:
+    """Return the seconds that a record counts, as they are."""
     outcome = record.outcome
-    own: Any = outcome.get("training_seconds") if isinstance(outcome, Mapping) else None
-    return max((float(count) for count in (record.seconds, own) if is_number(count)), default=0.0)
+    own = outcome.get("training_seconds") if isinstance(outcome, Mapping) else None
+    return [float(count) for count in (record.seconds, own) if is_number(count)]  # type: ignore[arg-type]
+
+
+def is_time(count: float) -> bool:
+    """Say whether a training can take so many seconds."""
+    return 0 <= count <= MOST_SECONDS
 
 
 def reason_against(record: Record) -> str | None:
@@ -219,6 +238,8 @@ def reason_against(record: Record) -> str | None:
     for name in ("key", "config", "versions"):
         if not isinstance(getattr(record, name), Mapping):
             return f"its {name} is not an object"
+    if not all(isinstance(value, str | int | float) for value in record.key.values()):
+        return "its key holds something that is neither text nor a number"
     if not isinstance(record.seed, int):
         return "its seed is not a whole number"
     if not isinstance(outcome, Mapping) or not isinstance(outcome.get("solved"), bool):
@@ -243,33 +264,41 @@ def reason_against(record: Record) -> str | None:
     return None
 
 
-def read_source(folder: Path, name: str) -> RunSource:
+def read_source(folder: Path, name: str, root: Path | None = None) -> RunSource:
     """Read one run.
+
+    Args:
+        folder: Of the run.
+        name: For people.
+        root: A resolved folder that links may not lead out of; None lets them lead anywhere.
 
     Raises:
         RunFolderError: The folder holds none that can be read.
     """
-    run = read_run(folder)
+    run = read_run(folder, root)
     records, odd, others = [], [], []
-    try:
-        found = list(run.records())
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise RunFolderError(f"its records can't be read: {error!r}") from error
-    for record in found:
+    for record in run.records():
         if record.kind not in TABULAR:
             others.append(record)
         elif reason := reason_against(record):
             odd.append(Odd(record, reason))
         else:
             records.append(record)
-    traces, torn = run.traces()
-    problems = [str(problem) for problem in (*run.problems, *torn)]
+    problems = [str(problem) for problem in run.problems]
+    traces: list[Trace] = []
     try:
-        raw = run.catalog()
-    except RunFolderError as error:
-        raw = {}
-        problems.append(f"catalog.json: {str(error.__cause__ or error)}")
-    catalog, complaints = clean_catalog(raw)
+        traces, torn = run.traces()
+        problems.extend(map(str, torn))
+    except Exception as error:
+        problems.append(f"its traces can't be read: {error!r}")
+    try:
+        catalog, complaints = clean_catalog(run.catalog())
+    except (RunFolderError, RecursionError) as error:
+        catalog, complaints = clean_catalog({})
+        complaints.append(f"catalog.json: {reason_of(error.__cause__ or error)}")
+    every = (*records, *others, *(item.record for item in odd))
+    if wrong := sum(not all(map(is_time, counts_of(record))) for record in every):
+        problems.append(f"records with a time that no training takes, which is not added: {wrong}")
     return RunSource(
         name=name, label=folder.resolve().name, run=run, records=tuple(records), odd=tuple(odd),
         others=tuple(others), traces=tuple(traces), catalog=catalog,
@@ -277,16 +306,21 @@ def read_source(folder: Path, name: str) -> RunSource:
     )  # fmt: skip
 
 
-def read_formula(folder: Path, name: str) -> FitSource:
+def read_formula(folder: Path, name: str, root: Path | None = None) -> FitSource:
     """Read one fit.
+
+    Args:
+        folder: Of the fit.
+        name: For people.
+        root: A resolved folder that links may not lead out of; None lets them lead anywhere.
 
     Raises:
         RunFolderError: The folder holds none that can be read.
     """
     try:
-        data = json.loads((folder / FORMULA).read_text(encoding="utf-8"))
+        data = parse_json(read_plain(folder / FORMULA, root))
     except (OSError, ValueError) as error:
-        raise RunFolderError(f"{name}/{FORMULA} can't be read: {error}") from None
+        raise RunFolderError(f"{name}/{FORMULA} can't be read: {reason_of(error)}") from None
     if not isinstance(data, dict):
         raise RunFolderError(f"{name}/{FORMULA} is not a fit of wug.")
     wrong = [f for f, kind in FORMULA_FIELDS.items() if not isinstance(data.get(f), kind)]
@@ -316,39 +350,58 @@ def find_sources(roots: Iterable[Path], entries: Sequence[Mapping[str, Any]] = (
     """
     runs: dict[int, RunSource] = {}
     fits, problems = [], []
-    for folder, name, what in named_folders(roots):
+    for folder, name, what, root in named_folders(roots):
         try:
             if what == FORMULA:
-                fits.append(read_formula(folder, name))
+                fits.append(read_formula(folder, name, root))
                 continue
-            source = read_source(folder, name)
+            source = read_source(folder, name, root)
+            mark = fingerprint(source)
         except RunFolderError as error:
             problems.append(f"{name}: {error}")
             continue
-        mark = fingerprint(source)
+        except Exception as error:  # one folder never ends the whole report
+            problems.append(f"{name}: it can't be read: {error!r}")
+            continue
         first = runs.setdefault(mark, source)
         if first is not source:
             runs[mark] = replace(first, copies=(*first.copies, name))
     known = {str(entry.get("key")): entry for entry in entries}
     return Sources(
-        runs=tuple(distinct_labels(with_layouts(runs.values()))),
+        runs=tuple(map(with_table, distinct_labels(with_layouts(runs.values())))),
         fits=tuple(sorted(fits, key=lambda fit: fit.name)),
         entries={**known, **described(runs.values())},
         problems=tuple(problems),
     )
 
 
-def named_folders(roots: Iterable[Path]) -> Iterator[tuple[Path, str, str]]:
-    """Yield each folder of a run or fit once, with its name for people and what tells it."""
-    seen: set[Path] = set()
+class Place(NamedTuple):
+    """A folder of a run or fit.
+
+    Args:
+        folder: Resolved.
+        name: For people.
+        what: The file that tells which of the two it is.
+        root: The resolved folder that was asked for; nothing outside of it is read.
+    """
+
+    folder: Path
+    name: str
+    what: str
+    root: Path
+
+
+def named_folders(roots: Iterable[Path]) -> Iterator[Place]:
+    """Yield each folder once; twice if it holds both a run and a fit."""
+    seen: set[tuple[Path, str]] = set()
     for root in roots:
         if not root.is_dir():
             raise RunFolderError(f"report: {root} is not a folder.")
-        above = root.resolve().parent
-        for folder, what in folders_below(root.resolve()):
-            if folder not in seen:
-                seen.add(folder)
-                yield folder, folder.relative_to(above).as_posix(), what
+        top = root.resolve()
+        for folder, what in folders_below(top):
+            if (folder, what) not in seen:
+                seen.add((folder, what))
+                yield Place(folder, folder.relative_to(top.parent).as_posix(), what, top)
 
 
 def with_layouts(runs: Iterable[RunSource]) -> Iterator[RunSource]:
@@ -358,6 +411,19 @@ def with_layouts(runs: Iterable[RunSource]) -> Iterator[RunSource]:
     for run in runs:
         layout = run.catalog.get("layout") or known.get(run.experiment) or plain_layout(run.records)
         yield replace(run, catalog={**run.catalog, "layout": layout})
+
+
+def with_table(run: RunSource) -> RunSource:
+    """Return the run; if its records make no table, they are odd."""
+    try:
+        run.table.agreement()
+    except Exception as error:
+        problem = f"its records make no table: {error!r}"
+        odd = tuple(Odd(record, "the run's records make no table") for record in run.records)
+        catalog = {**run.catalog, "layout": plain_layout(()), "published": []}
+        return replace(run, records=(), odd=(*run.odd, *odd), catalog=catalog,
+                       problems=(*run.problems, problem))  # fmt: skip
+    return run
 
 
 def distinct_labels(runs: Iterable[RunSource]) -> Iterator[RunSource]:
@@ -371,7 +437,7 @@ def distinct_labels(runs: Iterable[RunSource]) -> Iterator[RunSource]:
 
 def fingerprint(source: RunSource) -> int:
     """Return a number that two runs with the same results share."""
-    every = (*source.records, *source.others, *(odd.record for odd in source.odd))
+    every = source.every_record
     results = frozenset(f"{record.key}{record.outcome}" for record in every)
     return hash(
         (source.run.manifest.hash, results, source.problems, source.name if not every else "")

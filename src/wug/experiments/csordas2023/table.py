@@ -116,7 +116,9 @@ class NetworkTable:
         # Two runs that share a folder must agree in the configuration of every cell.
         configurations = {" ".join(cell.labels.values()): cell.config for cell in cells}
         settings = {"scale": options.scale, "configurations": config_hash(configurations)}
-        return Experiment(name=self.name, settings=settings, lots=lots, **about)
+        # Of all rows: the folder may hold records of some that are not asked for now.
+        models = {cell.row[0]: cell.network.model for cell in cells}
+        return Experiment(name=self.name, settings=settings, lots=lots, row_units=models, **about)
 
     def _is_usual(self, scale: Scale, cell: Training) -> bool:
         return scale == "paper" or all(cell.labels[k] in some for k, some in self.usual.items())

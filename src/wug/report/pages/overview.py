@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
 from wug.report.markup import Markup, data_table, markup, pill, tag, verdict_bar
-from wug.report.page import Page, PageKind, duration
+from wug.report.page import Page, PageKind, attempted, duration
 from wug.report.sources import RunSource, Sources
 
 
 def make(sources: Sources) -> Iterator[Page]:
     """Yield the one page."""
+    page = attempted("index.html", "Results", partial(body, sources))
+    yield replace(page, body=markup([page.body, problems(sources)]))
+
+
+def body(sources: Sources) -> Markup:
+    """Return what is on the page, but for the problems."""
     mains = [runs[0] for runs in sources.experiments.values()]
     verdicts: Counter[str] = Counter()
     for run in mains:
         verdicts.update(run.verdicts)
-    body = [
+    parts = [
         tag("h1", "Results"),
         tiles(sources, verdicts),
         tag("section", tag("h2", "Runs"), run_table(sources)) if sources.runs else None,
         claims(mains) if verdicts else None,
-        problems(sources),
     ]
-    yield Page(path="index.html", title="Results", body=markup(body))
+    return markup(parts)
 
 
 def tile(value: object, name: str) -> Markup:
@@ -117,7 +124,7 @@ def problems(sources: Sources) -> Markup:
     return tag(
         "section",
         tag("h2", "Problems"),
-        tag("p", "These files can't be read in full. What could be read is shown."),
+        tag("p", "These can't be read or shown in full. What could be read is shown."),
         tag("ul", [tag("li", line) for line in lines], class_="problems"),
     )
 

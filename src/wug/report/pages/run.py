@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from wug.records import group_by
+from wug.records import Record, group_by
 from wug.report.cells import TITLES, label, measures, tables
 from wug.report.charts import Chart, switch
+from wug.report.levels import by_level
 from wug.report.markup import (
     Markup,
     command_block,
@@ -37,7 +38,7 @@ def make(sources: Sources) -> Iterator[Page]:
 
 def body(run: RunSource, siblings: list[RunSource]) -> Markup:
     """Return what is on the page."""
-    parts = (results, claims, trainings, how, left_out)
+    parts = (results, claims, trainings, how, other_records, left_out)
     return markup([head(run, siblings), *(part(run) for part in parts)])
 
 
@@ -161,14 +162,15 @@ def claim_item(claim: Mapping[str, object]) -> Markup:
 
 
 def trainings(run: RunSource) -> Markup:
-    """Return when trainings were solved, and the learning curves."""
-    solved, lines = solved_runs(run), list(curves(run))
-    if solved is None and not lines:
+    """Return when trainings were solved, how far networks get, and the learning curves."""
+    solved, levels, lines = solved_runs(run), list(by_level(run)), list(curves(run))
+    if solved is None and not levels and not lines:
         return Markup()
     return tag(
         "section",
         tag("h2", "Trainings"),
         solved.to_html() if solved is not None else None,
+        [chart.to_html() for chart in levels],
         tag("h3", "Learning curves") if lines else None,
         switch("Show ", lines),
     )
@@ -206,18 +208,19 @@ def how(run: RunSource) -> Markup:
     )
 
 
+def other_records(run: RunSource) -> Markup:
+    """Return the records of kinds that this page draws nothing of."""
+    if not run.others:
+        return Markup()
+    items = [folded(record, str(record.kind)) for record in run.others]
+    return tag("section", tag("h2", "Other records"), items)
+
+
 def left_out(run: RunSource) -> Markup:
     """Return what could not be read, and records that fit no table."""
     if not run.problems and not run.odd:
         return Markup()
-    odd = [
-        tag(
-            "details",
-            tag("summary", item.record.identity, ": ", item.reason),
-            tag("pre", raw(item.record.__dict__)),
-        )
-        for item in run.odd
-    ]
+    odd = [folded(item.record, item.reason) for item in run.odd]
     return tag(
         "section",
         tag("h2", "Left out"),
@@ -227,10 +230,19 @@ def left_out(run: RunSource) -> Markup:
     )
 
 
+def folded(record: Record, words: str) -> Markup:
+    """Return a record as it is, with what it is called."""
+    name = tag("summary", record.identity, ": ", words)
+    return tag("details", name, tag("pre", raw(record.__dict__)))
+
+
 def raw(data: object) -> str:
     """Spell a record, at most a few thousand letters of it."""
-    text = json.dumps(finite(data), indent=1, ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(finite(data), indent=1, ensure_ascii=False, default=str)
+    except RecursionError:
+        return "It is nested too deeply to be shown."
     return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
 
 
-PAGE = PageKind(made_from=frozenset({"scalar", "curve"}), make=make)
+PAGE = PageKind(made_from=frozenset({"run"}), make=make)

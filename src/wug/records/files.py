@@ -1,0 +1,52 @@
+"""Reading files that nobody vouches for: a name may be a folder, a pipe, or a link to anywhere."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def plain_file(path: Path, within: Path | None = None) -> Path:
+    """Gives the file that a path leads to, links followed.
+
+    Args:
+        path: The file.
+        within: A resolved folder that links may not lead out of; None lets them lead anywhere.
+
+    Raises:
+        FileNotFoundError: Nothing has this name.
+        OSError: It is no plain file, it lies elsewhere, or the system refuses.
+    """
+    try:
+        target = Path(os.path.realpath(path, strict=True))
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise OSError("it is a link to nothing") from None
+        raise
+    if within is not None and not target.is_relative_to(within):
+        raise OSError("it is a link that leads out of the folder that was asked for")
+    if not target.is_file():
+        raise OSError("it is not a plain file")
+    return target
+
+
+def read_plain(path: Path, within: Path | None = None) -> bytes:
+    """Reads a file; arguments and errors are those of `plain_file`."""
+    return plain_file(path, within).read_bytes()
+
+
+def parse_json(data: bytes) -> Any:
+    """Reads JSON.
+
+    Raises:
+        ValueError: It is damaged, or nested more deeply than can be read.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def reason_of(error: BaseException) -> str:
+    """Says why a file can't be read, without its path."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)

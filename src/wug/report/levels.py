@@ -1,0 +1,114 @@
+"""How far networks get: right answers, and steps until they halt, by length or depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from wug.records import Record
+from wug.report.cells import label
+from wug.report.charts import BLUE, VERMILION, Chart, field, panel_header, tips
+from wug.report.sources import RunSource, is_number
+
+# Sets of a record and what they are called; where two have the same levels, the test counts.
+SETS = {
+    "validation": "in distribution",
+    "ood_validation": "out of distribution",
+    "test": "out of distribution",
+}
+COLOURS = {"in distribution": BLUE, "out of distribution": VERMILION}
+# Field of an outcome -> name, title, what it shows, axis, whether it is a share.
+MEASURED = {
+    "levels": (
+        "levels", "By length or depth", "Right answers of each training, and their mean, by the "
+        "length or depth of a problem: of the weights that did best on OOD validation.",
+        "right answers", True,
+    ),
+    "halting_steps": (
+        "halting", "Steps by length", "Steps after which a column halts, on average, by the length "
+        "of a problem.", "steps", False,
+    ),
+}  # fmt: skip
+MOST_DIGITS = 9
+FIELDS = {"column": "trainings", "order": "", "level": "level", "set": "problems",
+          "seed": "seed", "value": "value"}  # fmt: skip
+
+
+def by_level(run: RunSource) -> Iterator[Chart]:
+    """Yield the charts of what a run's records measured level by level."""
+    for source, (name, title, about, axis, share) in MEASURED.items():
+        rows = list(measured(run, source))
+        if rows:
+            yield Chart(
+                name=name, title=title, about=about, fields=tuple(FIELDS),
+                headings=tuple(FIELDS.values()), rows=rows,
+                spec=lines(len({row[0] for row in rows}), axis, share),
+            )  # fmt: skip
+
+
+def measured(run: RunSource, source: str) -> Iterator[list[Any]]:
+    """Yield a row for each training, kind of problems and level, in the order of the table."""
+    places = {row: place for place, row in enumerate(run.table.rows)}
+    names = (*run.table.fields, run.column_field)
+
+    def cell(record: Record) -> tuple[str, ...]:
+        return tuple(str(record.key.get(name, "")) for name in names)
+
+    for record in sorted(run.records, key=lambda record: places.get(cell(record)[:-1], 0)):
+        found: dict[tuple[str, int], float] = {}
+        sets = record.outcome.get(source)
+        if isinstance(sets, Mapping):
+            for name, words in SETS.items():
+                found |= {(words, level): value for level, value in numbers(sets.get(name))}
+        for (words, level), value in sorted(found.items()):
+            place = places.get(cell(record)[:-1], 0)
+            yield [label(cell(record)), place, level, words, record.seed, value]
+
+
+def numbers(levels: object) -> Iterator[tuple[int, float]]:
+    """Yield levels and values that are numbers; a record may hold anything."""
+    for level, value in levels.items() if isinstance(levels, Mapping) else ():
+        if str(level).isdecimal() and len(str(level)) < MOST_DIGITS and is_number(value):
+            yield int(level), float(value)
+
+
+def lines(num_panels: int, title: str, share: bool) -> dict[str, Any]:
+    """Return small multiples: a point for each training, a line for their mean."""
+    up = {
+        "title": title,
+        "scale": {"domain": [0, 1]} if share else {"zero": True},
+        "axis": {"format": "~%" if share else "~g", "tickCount": 4},
+    }
+    across = field("level", "quantitative", title="length or depth",
+                   axis={"tickMinStep": 1, "format": "d", "grid": False},
+                   scale={"zero": False, "nice": False, "padding": 8})  # fmt: skip
+    colour = field("set", "nominal", title=None,
+                   scale={"domain": list(COLOURS), "range": list(COLOURS.values())})  # fmt: skip
+    shape = field("set", "nominal", title=None, scale={"domain": list(COLOURS)})
+    shown = {"column": "trainings", "seed": "seed", "level": "level", "set": "problems",
+             "value": title}  # fmt: skip
+    return {
+        "facet": panel_header("column"),
+        "columns": min(3, num_panels),
+        "spacing": {"row": 18, "column": 14},
+        "spec": {
+            "width": 240,
+            "height": 130,
+            "layer": [
+                {
+                    "mark": {"type": "line", "strokeWidth": 2},
+                    "encoding": {
+                        "x": across, "color": colour,
+                        "y": field("value", "quantitative", aggregate="mean", **up),
+                    },
+                },
+                {
+                    "mark": {"type": "point", "filled": True, "size": 34, "opacity": 0.8},
+                    "encoding": {
+                        "x": across, "color": colour, "shape": shape, "tooltip": tips(shown),
+                        "y": field("value", "quantitative", **up),
+                    },
+                },
+            ],
+        },
+    }  # fmt: skip

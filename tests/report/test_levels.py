@@ -1,0 +1,47 @@
+"""Right answers and steps by length or depth, from records that may hold anything."""
+
+from pathlib import Path
+from typing import Any
+
+from wug.records import Record, RunStore
+from wug.report.levels import by_level
+from wug.report.sources import find_sources
+
+LEVELS = {"validation": {"1": 1.0, "2": 0.9}, "ood_validation": {"6": 0.5}, "test": {"7": 0.25}}
+
+
+def charts(folder: Path, *outcomes: dict[str, Any]) -> dict[str, Any]:
+    store = RunStore.open(folder, "demo", {})
+    for seed, outcome in enumerate(outcomes):
+        known = {"validation_error": 0.1, "test_error": 0.5, "solved": False, "threshold": 0.01}
+        store.append(f"a-{seed}", [
+            Record(experiment="demo", kind="scalar", seed=seed, seconds=1.0, config={}, versions={},
+                   key={"model": "ndr", "depths": "7-8", "seed": seed}, outcome=known | outcome)
+        ])  # fmt: skip
+    return {chart.name: chart for chart in by_level(find_sources([folder]).runs[0])}
+
+
+def test_levels_of_all_sets_are_on_one_axis(tmp_path: Path) -> None:
+    found = charts(tmp_path, {"levels": LEVELS}, {"levels": LEVELS})
+    assert set(found) == {"levels"}
+    rows = found["levels"].rows
+    assert [row[2:4] + row[5:] for row in rows if row[4] == 1] == [
+        [1, "in distribution", 1.0], [2, "in distribution", 0.9],
+        [6, "out of distribution", 0.5], [7, "out of distribution", 0.25],
+    ]  # fmt: skip
+    assert {row[0] for row in rows} == {"ndr · 7-8"} and len(rows) == 8
+
+
+def test_of_two_sets_with_a_level_the_test_counts(tmp_path: Path) -> None:
+    both = {"validation": {"3": 1.0}, "ood_validation": {"3": 0.5}, "test": {"3": 0.75}}
+    rows = charts(tmp_path, {"levels": both, "halting_steps": {"test": {"3": 4.5}}})
+    assert [row[3:] for row in rows["levels"].rows] == [
+        ["in distribution", 0, 1.0], ["out of distribution", 0, 0.75]
+    ]  # fmt: skip
+    assert rows["halting"].rows[0][-1] == 4.5
+
+
+def test_what_is_no_level_is_passed_over(tmp_path: Path) -> None:
+    odd = {"test": {"<b>": 1.0, "7": "much", "9" * 20: 0.5, "8": 0.5}, "validation": [1, 2]}
+    found = charts(tmp_path, {"levels": odd}, {"levels": 5}, {"levels": None}, {})
+    assert [row[2] for row in found["levels"].rows] == [8]
