@@ -30,7 +30,8 @@ def report(
         single_file: Put all pages into one file.
     """
     places = folders or [place for place in (RUNS, FITS, results_folder()) if place.is_dir()]
-    sources = find_sources(places, [entry.to_json() for entry in index.entries("unit")])
+    networks = (*index.entries("unit"), *index.entries("model"))
+    sources = find_sources(places, [entry.to_json() for entry in networks])
     count = write_site(sources, out, one_file=single_file)
     first = out if out.suffix == ".html" and single_file else out / "index.html"
     print(f"wrote {first} ({count} pages)")

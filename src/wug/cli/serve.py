@@ -80,7 +80,7 @@ def serve(
     token = (token or "") if local else (token or secrets.token_urlsafe(24))
     app = make_app(
         roots,
-        entries=[entry.to_json() for entry in index.entries("unit")],
+        entries=[e.to_json() for e in (*index.entries("unit"), *index.entries("model"))],
         lab=LateLab(roots),
         token=token,
         hosts=LOCAL_HOSTS if local else ("*",),

@@ -84,6 +84,8 @@ NETWORKS = {
     "relu": Model(activation="relu"),
     "relu6": Model(activation="relu6"),
 }
+# Networks whose names are not those of their units.
+ROW_UNITS = {"nac_mul_nmu": "nac_mul", "nac_mul_sigmoid": "nac_mul", "relu": "mlp", "relu6": "mlp"}
 # What the scripts of the sweeps over multiplication train.
 SWEPT = ("nmu", "nac_mul", "nac_mul_sigmoid", "nac_mul_nmu", "nalu", "gated_nau_nmu")
 

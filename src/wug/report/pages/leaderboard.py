@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
+from typing import NamedTuple
 
 from wug.report.markup import Markup, data_table, markup, tag
 from wug.report.page import Page, PageKind
@@ -20,6 +21,13 @@ CLAIMS = ("extrapolation", "productivity", "systematicity", "memory")
 MANY = 2
 
 
+class Model(NamedTuple):
+    """A row of a table, and the unit or model that it is a case of."""
+
+    row: str
+    unit: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Contest:
     """What the models of a run did on its tasks of one claim.
@@ -32,9 +40,9 @@ class Contest:
 
     title: str
     measure: str
-    runs: dict[str, list[RunSummary]] = field(default_factory=dict)
+    runs: dict[Model, list[RunSummary]] = field(default_factory=dict)
 
-    def score(self, model: str) -> float:
+    def score(self, model: Model) -> float:
         """Return the share of right answers out of distribution, or of solved trainings."""
         runs = self.runs[model]
         if self.measure == "accuracy":
@@ -43,13 +51,13 @@ class Contest:
             return fmean(value if math.isfinite(value) else 0.0 for value in values)
         return sum(run.successes for run in runs) / sum(run.trials for run in runs)
 
-    def inside(self, model: str) -> float:
+    def inside(self, model: Model) -> float:
         """Return the share of right answers in distribution; NaN where answers don't count."""
         if self.measure != "accuracy":
             return math.nan
         return fmean(run.iid_accuracy.value for run in self.runs[model])
 
-    def errors(self, model: str) -> str:
+    def errors(self, model: Model) -> str:
         """Spell the median errors in and out of distribution."""
         inside = [v for run in self.runs[model] for v in run.validation_errors]
         outside = [v for run in self.runs[model] for v in run.test_errors]
@@ -86,13 +94,15 @@ def by_claim(runs: Iterable[RunSource]) -> Contests:
     found: dict[str, dict[str, Contest]] = {}
     for run in runs:
         columns: Mapping[str, str] = run.catalog.get("column_claims", {})
+        units: Mapping[str, str] = run.catalog.get("row_units", {})
         cells: Iterable[TableCell] = run.table.shown() if run.records else ()
         for cell in cells:
             if cell.ours is not None:
                 claim = columns.get(cell.column, run.catalog.get("claim", ""))
                 empty = Contest(title=run.short_title, measure=run.table.measure)
                 contest = found.setdefault(claim, {}).setdefault(run.name, empty)
-                contest.runs.setdefault(cell.row[0], []).append(cell.ours)
+                model = Model(cell.row[0], units.get(cell.row[0], cell.row[0]))
+                contest.runs.setdefault(model, []).append(cell.ours)
     order = {claim: place for place, claim in enumerate(CLAIMS)}
     claims = sorted(found, key=lambda claim: (order.get(claim, len(order)), claim))
     return {claim: list(found[claim].values()) for claim in claims}
@@ -105,7 +115,7 @@ def glance(contests: Contests) -> Markup:
         for claim, some in contests.items()
         for model in names(some)
     }
-    tried: dict[str, int] = {}
+    tried: dict[Model, int] = {}
     for (model, _), some in entries.items():
         tried[model] = tried.get(model, 0) + len(some)
     often = sorted((m for m, count in tried.items() if count >= MANY), key=lambda m: -tried[m])
@@ -126,7 +136,7 @@ def glance(contests: Contests) -> Markup:
     )
 
 
-def names(contests: Sequence[Contest]) -> list[str]:
+def names(contests: Sequence[Contest]) -> list[Model]:
     """Return all models of some contests, those that were tried on many tasks first."""
     tried = [model for contest in contests for model in contest.runs]
     return sorted(set(tried), key=lambda model: (-tried.count(model), model))
@@ -145,12 +155,14 @@ def board(contests: Sequence[Contest], claim: str) -> Markup:
     )  # fmt: skip
 
 
-def model_link(model: str) -> Markup:
-    """Return the name of a model, which leads to its page."""
-    return tag("a", model, href=unit_page(model))
+def model_link(model: Model) -> Markup:
+    """Return the name of a row, which leads to the page of its unit, and that unit's key."""
+    link = tag("a", model.row, href=unit_page(model.unit))
+    case = model.unit != model.row
+    return markup([link, " ", tag("small", model.unit)]) if case else link
 
 
-def contest_cell(model: str, contest: Contest) -> Markup:
+def contest_cell(model: Model, contest: Contest) -> Markup:
     """Return one cell of a board."""
     if model not in contest.runs:
         return share_cell(None, "")
@@ -160,7 +172,7 @@ def contest_cell(model: str, contest: Contest) -> Markup:
     )
 
 
-def mean_cell(model: str, contests: Sequence[Contest]) -> Markup:
+def mean_cell(model: Model, contests: Sequence[Contest]) -> Markup:
     """Return one cell of the table of claims."""
     if not contests:
         return share_cell(None, "")

@@ -25,7 +25,8 @@ def make(sources: Sources) -> Iterator[Page]:
     for run in sources.runs:
         for cell in run.table.shown():
             if cell.ours is not None:
-                found.setdefault(cell.row[0], []).append((run, cell))
+                key = run.catalog.get("row_units", {}).get(cell.row[0], cell.row[0])
+                found.setdefault(key, []).append((run, cell))
     keys = sorted(found, key=lambda key: (key not in sources.entries, key))
     pages = [(key, sources.entries.get(key, {}), found[key]) for key in keys]
     if pages:
@@ -71,19 +72,20 @@ def page(key: str, entry: Mapping[str, Any], cells: list[tuple[RunSource, TableC
             else None,
             facts([("key", key), ("references", ", ".join(entry.get("references") or ()))]),
             tag("section", tag("h2", "How it fails"), tag("ul", modes)) if modes else None,
-            tag("section", tag("h2", "Results"), result_table(cells)),
+            tag("section", tag("h2", "Results"), result_table(key, cells)),
         ]
     )
 
 
-def result_table(cells: list[tuple[RunSource, TableCell]]) -> Markup:
-    """Return all results of one unit."""
+def result_table(key: str, cells: list[tuple[RunSource, TableCell]]) -> Markup:
+    """Return all results of one unit; where its rows have other names, these are part of a case."""
     rows = []
+    unnamed = int({cell.row[0] for _, cell in cells} == {key})
     for run, cell in cells:
         line: list[object] = [
             tag("a", run.short_title, href=run.page, title=run.title),
             tag("td", run.label, class_="date"),
-            tag("td", label((*cell.row[1:], cell.column)), class_="date"),
+            tag("td", label((*cell.row[unnamed:], cell.column)), class_="date"),
         ]
         for measure in MEASURES:
             estimate, printed = getattr(cell.ours, measure), cell.printed(measure)

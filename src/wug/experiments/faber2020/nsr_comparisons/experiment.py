@@ -161,6 +161,7 @@ def nsr_comparisons(options: RunOptions) -> Experiment:
         ),
         claims=CLAIMS,
         departures=DEPARTURES,
+        row_units={unit: "nsr" for unit, network in NETWORKS.items() if network.make is NSR},
     )
 
 

@@ -81,6 +81,7 @@ def nsr_piecewise(options: RunOptions) -> Experiment:
         ),
         claims=CLAIMS,
         departures=DEPARTURES,
+        row_units={"nau": "gated_piecewise"},
     )
 
 

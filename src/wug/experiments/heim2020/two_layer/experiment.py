@@ -159,6 +159,7 @@ def two_layer(options: RunOptions) -> Experiment:
         claims=CLAIMS,
         cells=summary_cells,
         departures=DEPARTURES,
+        row_units={"naive_npu": "npu"},
     )
 
 

@@ -78,4 +78,5 @@ def ablation(options: RunOptions) -> Experiment:
         ),
         claims=CLAIMS,
         departures=DEPARTURES,
+        row_units=dict.fromkeys(ABLATIONS, "nmu"),
     )

@@ -18,6 +18,7 @@ from wug.experiments.madsen2020.networks import (
     ITERATIONS,
     NAU_BELOW,
     NETWORKS,
+    ROW_UNITS,
     SHARED_INPUTS,
     SHORTER,
     SWEPT,
@@ -82,6 +83,7 @@ def dataset_parameters(options: RunOptions) -> Experiment:
         ),
         claims=CLAIMS,
         departures=DEPARTURES,
+        row_units=ROW_UNITS,
     )
 
 

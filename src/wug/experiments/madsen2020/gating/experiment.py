@@ -112,6 +112,7 @@ def gating(options: RunOptions) -> Experiment:
         claims=CLAIMS,
         departures=DEPARTURES,
         cells=cells_by_gate,
+        row_units={"nalu_separate": "nalu"},
     )
 
 

@@ -14,6 +14,7 @@ from wug.experiments.madsen2020.networks import (
     ITERATIONS,
     NAU_BELOW,
     NETWORKS,
+    ROW_UNITS,
     SHARED_INPUTS,
     SHORTER,
     SWEPT,
@@ -67,4 +68,5 @@ def hidden_size(options: RunOptions) -> Experiment:
         ),
         claims=CLAIMS,
         departures=(SHARED_INPUTS, NAU_BELOW, THRESHOLDS, SHORTER, FEWER_MODELS),
+        row_units=ROW_UNITS,
     )

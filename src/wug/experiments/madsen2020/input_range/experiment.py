@@ -14,6 +14,7 @@ from wug.experiments.madsen2020.networks import (
     ITERATIONS,
     NAU_BELOW,
     NETWORKS,
+    ROW_UNITS,
     SHARED_INPUTS,
     SHORTER,
     SWEPT,
@@ -76,6 +77,7 @@ def input_range(options: RunOptions) -> Experiment:
         ),
         claims=CLAIMS,
         departures=(SHARED_INPUTS, NAU_BELOW, THRESHOLDS, SHORTER, FEWER_MODELS),
+        row_units=ROW_UNITS,
     )
 
 

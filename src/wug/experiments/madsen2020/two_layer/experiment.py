@@ -13,6 +13,7 @@ from wug.experiments.madsen2020.networks import (
     ITERATIONS,
     NAU_BELOW,
     NETWORKS,
+    ROW_UNITS,
     SHARED_INPUTS,
     SHORTER,
     THRESHOLDS,
@@ -86,4 +87,5 @@ def two_layer(options: RunOptions) -> Experiment:
         published_table=load_published(),
         claims=CLAIMS,
         departures=(SHARED_INPUTS, NAU_BELOW, THRESHOLDS, SHORTER),
+        row_units=ROW_UNITS,
     )

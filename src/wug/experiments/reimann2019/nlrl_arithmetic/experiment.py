@@ -73,6 +73,7 @@ def nlrl_arithmetic(options: RunOptions) -> Experiment:
         ),
         claims=CLAIMS,
         departures=DEPARTURES,
+        row_units=dict.fromkeys(("both", "and"), "nlrl"),
     )
 
 

@@ -106,6 +106,7 @@ def nlrl_boolean(options: RunOptions) -> Experiment:
         ),
         claims=CLAIMS,
         departures=DEPARTURES,
+        row_units=dict.fromkeys(NETWORKS, "nlrl"),
     )
 
 

@@ -123,4 +123,5 @@ def identity(options: RunOptions) -> Experiment:
         published_table=load_published(),
         claims=CLAIMS,
         departures=DEPARTURES,
+        row_units=dict.fromkeys(MODELS, "mlp"),
     )

@@ -164,6 +164,7 @@ def recurrent(options: RunOptions) -> Experiment:
         published_table=load_published(),
         claims=CLAIMS,
         departures=DEPARTURES,
+        row_units=dict.fromkeys(("lstm", "gru", "tanh", "relu"), "recurrent_network"),
     )
 
 

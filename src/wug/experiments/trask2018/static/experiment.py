@@ -110,6 +110,7 @@ def static(options: RunOptions) -> Experiment:
         published_table=load_published(),
         claims=CLAIMS,
         departures=DEPARTURES,
+        row_units={m: STACKS[m][0] if m in STACKS else "mlp" for m in MODELS if m != BASELINE},
     )
 
 
