@@ -122,15 +122,25 @@ def test_curves_grow_without_reloading(browser: Browser, root: Path) -> None:
     points = "document.querySelector('.curve.c0').getAttribute('points').split(' ').length"
     browser.wait("document.querySelector('.curve.c0') && " + points)
     assert browser.run(f"return {points}") == 1
+    details = "document.querySelector('.growing details')"
+    browser.run(f"{details}.open = true; {details}.querySelector('summary').focus()")
+    browser.wait("document.querySelectorAll('.growing tbody tr').length === 1")
     for step in (50, 100, 200):
         tell(step)
     browser.wait(f"{points} === 4")
+    assert browser.texts(".growing thead th") == ["step", "train", "validation"]
+    assert browser.texts(".growing tbody tr:first-child > *") == ["200", "0.0099502", "0.5"]
+    assert browser.texts(".growing tbody th") == ["200", "100", "50", "0"]
+    assert browser.run(f"return {details}.open && {details}.contains(document.activeElement)")
+    assert browser.texts(".axes > span") == ["2", "0.00995", "0", "step 300"]
     assert browser.run("return document.querySelector('.lot progress').value") == 200
     assert browser.texts(".lot .line")[0].endswith("66 % · 20 steps/s · 5 s left")
     assert browser.texts("section h2 a")[0] == HARM and not browser.run("return window.harmed")
     for width in WIDTHS:
         open_page(browser, "live.html", width)
         browser.wait("document.querySelector('.curve.c0')")
+        browser.run(f"{details}.open = true")
+        browser.wait("document.querySelectorAll('.growing tbody tr').length === 4")
         browser.screenshot("live", width)
         assert browser.fits(width)
         assert browser.complaints() == []
@@ -155,6 +165,11 @@ def test_the_lab_answers_and_shows_the_routing(browser: Browser, width: int) -> 
                 slider.value = 3; slider.dispatchEvent(new Event("input"));""")
     assert "step 3 of 4" in browser.texts("#routing .count")[0]
     assert browser.run("return document.querySelectorAll('.shares progress').length") == 8
+    browser.run("document.querySelector('#answer details.behind').open = true")
+    browser.wait("document.querySelectorAll('#answer details.behind tbody tr').length === 4")
+    heads = browser.texts("#answer details.behind thead th")
+    assert heads[0] == "step" and heads[2:6] == ["101", "d", "a", "b"]
+    assert "reads " in browser.texts("#answer details.behind td small")[0]
     browser.screenshot("lab", width)
     assert browser.fits(width)
     assert not browser.run("return window.harmed") and browser.complaints() == []

@@ -8,7 +8,15 @@ import pytest
 
 from wug.core.errors import UserError
 from wug.estimators.candidate import Candidate
-from wug.estimators.saved import FILE_NAME, MEANINGS, NamedRegressor, SavedFit, read_fit, to_json
+from wug.estimators.saved import (
+    FILE_NAME,
+    MEANINGS,
+    NamedRegressor,
+    SavedFit,
+    read_fit,
+    sample,
+    to_json,
+)
 
 ROWS = np.random.default_rng(0).uniform(1, 5, (80, 3))
 COLUMNS = ("mass [kg]", "b", "c")
@@ -30,6 +38,26 @@ def test_round_trip(model: NamedRegressor, tmp_path: Path) -> None:
     assert (fit.target, fit.columns, fit.expression) == ("y", COLUMNS, str(model.expression_))
     far = np.random.default_rng(2).uniform(-1e6, 1e6, (50, 3))
     np.testing.assert_array_equal(fit.predict(far), model.equation_.candidate.predict(far))
+
+
+def test_some_rows_are_kept(model: NamedRegressor) -> None:
+    kept = to_json(model, COLUMNS, "y", ROWS, ROWS[:, 0])["sample"]
+    assert list(kept["inputs"]) == list(COLUMNS)
+    assert kept["measured"] == ROWS[:, 0].tolist()
+    np.testing.assert_array_equal(kept["predicted"], model.equation_.candidate.predict(ROWS))
+
+
+def test_kept_rows_are_few_finite_and_spread_over_all() -> None:
+    inverse = Candidate(
+        exponents=np.array([[-1.0]]), coefficients=np.array([[1.0]]), powers=np.ones(1)
+    )
+    x = np.arange(1001.0)[:, None]
+    kept = sample(inverse, ["x"], x, x[:, 0], most=201)
+    # The first row is undefined: 1 / 0.
+    assert kept["inputs"]["x"] == kept["measured"] == [5.0 * i for i in range(1, 201)]
+    assert kept["predicted"] == [1 / value for value in kept["measured"]]
+    nothing = sample(inverse, ["x"], np.zeros((3, 1)), np.ones(3), most=2)
+    assert nothing == {"inputs": {"x": []}, "measured": [], "predicted": []}
 
 
 def test_names_are_those_of_the_columns(model: NamedRegressor) -> None:

@@ -8,20 +8,32 @@ import pytest
 
 from wug.core import index
 from wug.core.folders import results_folder
+from wug.records.reader import PACKED_NAME
 from wug.report.site import write_site
-from wug.report.sources import find_sources
+from wug.report.sources import RunSource, find_sources
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "example"
 NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
 ADVICE = "run `make example` and commit docs/example"
 
 
+# As in the Makefile.
+MOST_BYTES_WITH_CURVES = 64 * 1024
+
+
+def without_curves(run: RunSource) -> RunSource:
+    return replace(run, records=tuple(replace(record, curves={}) for record in run.records))
+
+
 def make_example(out: Path) -> None:
-    """Write the site of results/ without curves."""
-    sources = find_sources([results_folder()], [e.to_json() for e in index.entries("unit")])
+    """Write the site of results/, without curves where they are large."""
+    entries = [e.to_json() for kind in ("unit", "model") for e in index.entries(kind)]
+    sources = find_sources([results_folder()], entries)
     assert sources.problems == ()
     runs = tuple(
-        replace(run, records=tuple(replace(record, curves={}) for record in run.records))
+        without_curves(run)
+        if (run.run.folder / PACKED_NAME).stat().st_size > MOST_BYTES_WITH_CURVES
+        else run
         for run in sources.runs
     )
     write_site(replace(sources, runs=runs), out)

@@ -45,13 +45,30 @@ def test_curves_have_a_median(source: RunSource) -> None:
 def test_a_curve_on_a_grid_is_its_latest_value() -> None:
     records = [with_curve(0, [0, 10, 20, 30], [4, 3, 2, 1]), with_curve(1, [0, 15], [8, 7]),
                with_curve(2, [0, 10], [5, math.nan]), with_curve(3, [0, 1], [1])]  # fmt: skip
-    grid, values = on_grid(records, "test", 100)
+    grid, values, carried = on_grid(records, "test", 100)
     assert grid.tolist() == [0, 10, 15, 20, 30]
     nan, inf = math.nan, math.inf
     np.testing.assert_equal(values, [[4, 3, 3, 2, 1], [8, 8, 7, nan, nan],
                                      [5, inf, nan, nan, nan], [nan] * 5])  # fmt: skip
-    few, _ = on_grid(records, "test", 3)
-    assert few[0] == 0 and few[-1] == 30 and len(few) == 3
+    np.testing.assert_equal(carried, [[4, 3, 3, 2, 1], [8, 8, 7, 7, 7],
+                                      [5, inf, inf, inf, inf], [nan] * 5])  # fmt: skip
+    few, _, carried = on_grid(records, "test", 3)
+    assert few.tolist() == [0, 10, 30]
+    assert carried[1].tolist() == [8, 8, 7]  # its last value was between two of these steps
+
+
+def test_the_median_keeps_the_last_value_of_what_has_ended(source: RunSource) -> None:
+    def cut(record: Record) -> Record:
+        ends = 2 if record.seed < 6 else 4  # six of eight are solved and end early
+        curves = {name: values[:ends] for name, values in record.curves.items()}
+        return replace(record, curves={**curves, "test": [8.0, 1.0, 9.0, 9.0][:ends]})
+
+    (chart, *_) = curves(replace(source, records=tuple(map(cut, source.records))))
+    assert "a training that has ended with its last value" in chart.about
+    first = [row for row in chart.rows if row[0] == "[1,2)"]
+    assert [row[3] for row in first] == [8.0, 1.0, 1.0, 1.0]
+    assert [row[5:] for row in first][2:] == [[*[None] * 6, 9.0, 9.0]] * 2  # thin lines end
+    assert not any("has ended" in chart.about for chart in curves(source))
 
 
 @pytest.mark.parametrize(

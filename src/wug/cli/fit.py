@@ -198,7 +198,7 @@ def documents(model: NamedRegressor, columns: Columns, command: str) -> dict[str
     """Return the files of a fit; the one that predict reads comes last."""
     from sympy.printing.mathml import mathml
 
-    from wug.estimators.saved import FILE_NAME, MEANINGS, to_json
+    from wug.estimators.saved import FILE_NAME, MEANINGS, sample, to_json
 
     data = {
         **to_json(model, columns.names, columns.target, columns.inputs, columns.values),
@@ -206,7 +206,7 @@ def documents(model: NamedRegressor, columns: Columns, command: str) -> dict[str
         "command": command,
     }
     chosen, status = model.equation_, str(model.status_)
-    stride = -(-len(columns.values) // MOST_POINTS)
+    rows = sample(chosen.candidate, columns.names, columns.inputs, columns.values, MOST_POINTS)
     page = FitPage(
         target=columns.target,
         formula=str(model.expression_),
@@ -218,8 +218,8 @@ def documents(model: NamedRegressor, columns: Columns, command: str) -> dict[str
         meaning=MEANINGS[status],
         certificate=str(model.certificate_),
         notices=columns.notices,
-        measured=columns.values[::stride].tolist(),
-        predicted=chosen.candidate.predict(columns.inputs[::stride]).tolist(),
+        measured=rows["measured"],
+        predicted=rows["predicted"],
         slices=slices(chosen, columns),
         front=[
             FrontRow(

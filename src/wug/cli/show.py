@@ -8,13 +8,14 @@ from typing import Annotated, Literal, cast
 import tyro
 
 from wug.core.errors import UserError, require_choice, unknown_name
-from wug.core.folders import find_run
+from wug.core.folders import MANIFEST, find_run
 from wug.records import read_run, write_atomic
 from wug.report import table_text
 from wug.report.charts import Chart
 from wug.report.figures import figures
 from wug.report.heatmap import to_svg
-from wug.report.sources import read_source
+from wug.report.site import page_kinds
+from wug.report.sources import FORMULA, Sources, read_formula, read_source, with_layouts
 from wug.report.table import make_table, relative_to_baseline
 
 Measure = Literal[
@@ -41,7 +42,8 @@ def show(
     """Show the results of a run, of yours or of those that ship with wug.
 
     Args:
-        run: A run folder, or an experiment: its latest run here, else our shipped results.
+        run: A run folder, or an experiment: its latest run here, else our shipped results. With
+            --figure also the folder of a fit.
         measure: What the cells hold; the table's own measure if not given.
         relative: Errors in per cent of those of the experiment's baseline row.
         claims: Also list each of the paper's claims with its verdict and evidence.
@@ -52,14 +54,17 @@ def show(
         latex: Print a LaTeX table.
         markdown: Print a Markdown table.
         svg: Draw the success rates as a picture into this file.
-        figure: Write one chart of the run's page; an unknown name lists those that there are.
+        figure: Write one chart of the run's or fit's pages, with --against also of the comparison;
+            an unknown name lists those that there are.
         out: Where the chart goes: .svg, .png, .pdf or .csv; FIGURE.svg if not given.
     """
     if figure is not None:
-        write_figure(find_run(run), figure, out or Path(f"{figure}.svg"))
+        write_figure(opened_sources(run, against), figure, out or Path(f"{figure}.svg"))
         return
     if out is not None:
         raise UserError("show: --out is for a chart; name one with --figure.")
+    if is_fit(run):
+        raise UserError(f"show: {run} is a fit; name one of its charts with --figure.")
     opened = read_run(find_run(run))
     other = None if against is None else read_run(find_run(against))
     table = make_table(opened, against=other, legacy=legacy)
@@ -87,9 +92,30 @@ def show(
         table_text.print_table(opened, table, measure, claims=claims)
 
 
-def write_figure(folder: Path, name: str, path: Path) -> None:
-    """Write one chart of a run as a picture, or the table behind it."""
-    charts = figures(read_source(folder, folder.name))
+def is_fit(name: str) -> bool:
+    """Say whether a name is that of a folder with a fit and no run."""
+    return (Path(name) / FORMULA).is_file() and not (Path(name) / MANIFEST).is_file()
+
+
+def opened_sources(run: str, against: str | None) -> Sources:
+    """Return a run, with one to compare it with perhaps, or a fit.
+
+    Args:
+        run: A run folder, an experiment, or the folder of a fit.
+        against: Another run folder or experiment.
+    """
+    if is_fit(run):
+        if against is not None:
+            raise UserError(f"show: --against compares runs; {run} is a fit.")
+        return Sources(runs=(), fits=(read_formula(Path(run), run),), entries={})
+    folders = [find_run(name) for name in (run, against) if name is not None]
+    runs = with_layouts(read_source(folder, folder.name) for folder in folders)
+    return Sources(runs=tuple(runs), entries={})
+
+
+def write_figure(sources: Sources, name: str, path: Path) -> None:
+    """Write one chart as a picture, or the table behind it."""
+    charts = figures(sources, page_kinds())
     if name not in charts:
         raise unknown_name("figure", name, charts)
     kind = path.suffix.lower()

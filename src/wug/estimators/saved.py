@@ -18,6 +18,7 @@ from wug.fleet.experiment import versions
 
 FORMAT = 1
 FILE_NAME = "formula.json"
+MOST_ROWS = 200
 
 MEANINGS: Mapping[str, str] = {
     "exact": "the formula meets the rows that were held out, up to rounding",
@@ -111,8 +112,37 @@ def to_json(
             name: [float(f(column)) for f in (np.min, np.median, np.max)]
             for name, column in zip((target, *columns), (values, *inputs.T), strict=True)
         },
+        "sample": sample(model.equation_.candidate, columns, inputs, values, MOST_ROWS),
         "versions": versions(),
     }
+
+
+def sample(
+    candidate: Candidate, columns: Sequence[str], inputs: Array, values: Array, most: int
+) -> dict[str, Any]:
+    """Return some of the rows, evenly spaced, with what a formula says of them.
+
+    Args:
+        candidate: The formula.
+        columns: Names of the inputs' columns.
+        inputs: (row, in).
+        values: Of the target, (row,).
+        most: How many rows to take; those with a number that is not finite are left out.
+
+    Example:
+        >>> double = Candidate(
+        ...     exponents=np.ones((1, 1)), coefficients=np.array([[2.0]]), powers=np.ones(1)
+        ... )
+        >>> x = np.array([[1.0], [2.0], [3.0]])
+        >>> sample(double, ["x"], x, x[:, 0], most=2)
+        {'inputs': {'x': [1.0, 3.0]}, 'measured': [1.0, 3.0], 'predicted': [2.0, 6.0]}
+    """
+    places = np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(int)
+    predicted = candidate.predict(inputs[places])
+    rows = np.column_stack((inputs[places], values[places], predicted))
+    *given, measured, said = rows[np.isfinite(rows).all(1)].T.tolist()
+    named = dict(zip(columns, given, strict=True))
+    return {"inputs": named, "measured": measured, "predicted": said}
 
 
 def equation_to_json(equation: Equation) -> dict[str, Any]:

@@ -100,12 +100,13 @@ class Chart:
         return {**whole, "data": {"values": finite(values)}, "padding": 12}
 
     def to_csv(self) -> str:
-        """Return the table."""
+        """Return the table; a number that is none is an empty cell, as in the page's own file."""
         kept = [i for i, heading in enumerate(self.headings) if heading]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         for row in (self.headings, *self.rows):
-            writer.writerow(["" if row[i] is None else row[i] for i in kept])
+            cells = [finite(row[i]) for i in kept]
+            writer.writerow(["" if cell is None else cell for cell in cells])
         return text.getvalue()
 
 

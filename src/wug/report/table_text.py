@@ -41,7 +41,7 @@ def number(value: float, measure: str) -> str:
         return f"{100 * value:.1f}"
     if measure in ERRORS and (value == 0 or 1e-4 <= value < 1e6):
         return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-    return f"{value:.1e}".replace("e+0", "e").replace("e-0", "e-")
+    return f"{value:.1e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 
 def ours_text(cell: TableCell, measure: str) -> str:

@@ -80,9 +80,12 @@ def curve_chart(
     columns = [c for c in source.table.columns if c in cells]
     most = max(map(len, cells.values()), default=0)
     rows: list[list[Any]] = []
+    ended = False
     for place, name in enumerate(columns):
-        grid, values = on_grid(cells[name], series, num_steps)
-        medians = np.nanmedian(values, axis=0) if len(grid) else grid
+        grid, values, carried = on_grid(cells[name], series, num_steps)
+        # Of the seeds still running alone, it would jump whenever a solved one ends.
+        medians = np.nanmedian(carried, axis=0) if len(grid) else grid
+        ended |= bool((np.isnan(values) & ~np.isnan(carried)).any())
         threshold = cells[name][0].outcome.get("threshold") if series == "test" else None
         for i, step in enumerate(grid):
             line = [three_digits(float(value)) for value in values[:, i]]
@@ -105,6 +108,7 @@ def curve_chart(
     about = f"{title} over training: one thin line for each seed, the median thick"
     about += ", the threshold dashed." if any(line[4] is not None for line in rows) else "."
     about += " Zero is drawn at the bottom." if zeros else ""
+    about += " The median counts a training that has ended with its last value." if ended else ""
     about += promotions(records)
     seeds = {tuple(record.seed for record in cells[name]) for name in columns}
     names = [f"seed {s}" for s in seeds.pop()] if len(seeds) == 1 else lines
@@ -133,11 +137,14 @@ def promotions(records: Sequence[Record]) -> str:
     return f" Harder problems were added after these steps: {', '.join(spans)}." if spans else ""
 
 
-def on_grid(records: Sequence[Record], series: str, num_steps: int) -> tuple[Array, Array]:
+def on_grid(records: Sequence[Record], series: str, num_steps: int) -> tuple[Array, Array, Array]:
     """Return steps that the records share, and the latest value of each at or before them.
 
     A value that is no number is of a diverged training and counts as infinite; NaN says that
     there is no value.
+
+    Returns:
+        The steps; the values until a training ends; the same with its last value carried on.
     """
     pairs = []
     for record in records:
@@ -146,14 +153,16 @@ def on_grid(records: Sequence[Record], series: str, num_steps: int) -> tuple[Arr
         pairs.append((x, np.where(np.isnan(y), np.inf, y)) if usable else (x[:0], y[:0]))
     every = np.unique(np.concatenate([x for x, _ in pairs]))
     if not len(every):
-        return every, np.empty((len(pairs), 0))
+        return every, np.empty((len(pairs), 0)), np.empty((len(pairs), 0))
     # Most of what happens happens early.
     shares = np.linspace(0, 1, num_steps) ** (1.0 if len(every) <= num_steps else 1.5)
     grid = every[np.unique((shares * (len(every) - 1)).round().astype(int))]
-    values = np.full((len(pairs), len(grid)), np.nan)
-    for line, (x, y) in zip(values, pairs, strict=True):
+    carried = np.full((len(pairs), len(grid)), np.nan)
+    for line, (x, y) in zip(carried, pairs, strict=True):
         order = np.argsort(x, kind="stable")
         latest = np.searchsorted(x[order], grid, side="right") - 1
-        inside = (latest >= 0) & (grid <= x.max(initial=-np.inf))
-        line[inside] = y[order][latest[inside]]
-    return grid[~np.isnan(values).all(0)], values[:, ~np.isnan(values).all(0)]
+        line[latest >= 0] = y[order][latest[latest >= 0]]
+    ends = np.array([x.max(initial=-np.inf) for x, _ in pairs])
+    values = np.where(grid <= ends[:, None], carried, np.nan)
+    kept = ~np.isnan(values).all(0)
+    return grid[kept], values[:, kept], carried[:, kept]

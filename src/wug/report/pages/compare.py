@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from wug.report.cells import label
+from wug.report.cells import TITLES, label, name_of, ratio, words
 from wug.report.charts import Chart, diverging, heat_map
 from wug.report.markup import Markup, json_block, markup, slug, tag
 from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources
+from wug.report.table import SHARES
+from wug.stats.interval import Estimate
 
 MEASURES = ("success", "accuracy", "iid_accuracy", "error", "iid_error", "solved_at")
 NAMES = (
@@ -21,6 +23,9 @@ TIPS = {"row": "row", "column": "column", "first": "first", "second": "second",
         "verdict": "95 % intervals"}  # fmt: skip
 FIELDS = ("row", "column", "first", "second", "difference", "colour", "text", "verdict")
 HEADINGS = ("row", "column", "first", "second", "difference", "", "", "95 % intervals")
+ABOUT = "First against second: where the first is better it is blue, where it is worse red."
+DIVERGED, MISSING = "diverged", "–"
+SLACK = 1e-9
 
 
 def make(sources: Sources) -> Iterator[Page]:
@@ -29,16 +34,18 @@ def make(sources: Sources) -> Iterator[Page]:
     if not several:
         return
     data = {
-        slug(key): {"title": runs[0].title, "runs": [run_data(run) for run in runs]}
+        slug(key): {"title": runs[0].title, "runs": [run_data(run) for run in runs],
+                    "measure": start(runs)}
         for key, runs in several.items()
-    }
+    }  # fmt: skip
     pairs = several.items()
     choices = [
         choice("Experiment", "experiment", [(slug(k), r[0].title) for k, r in pairs]),
         choice("First run", "first", []),
         choice("Second run", "second", []),
-        choice("Measure", "measure", list(zip(MEASURES, NAMES, strict=True))),
-    ]
+        choice("Measure", "measure", list(zip(MEASURES, NAMES, strict=True)),
+               start(next(iter(several.values())))),
+    ]  # fmt: skip
     charts = [
         tag("div", chart(runs).to_html(), data_experiment=slug(key), hidden=True)
         for key, runs in several.items()
@@ -53,37 +60,144 @@ def make(sources: Sources) -> Iterator[Page]:
     yield Page(path="compare.html", title="Compare two runs", body=markup(body))
 
 
-def choice(name: str, key: str, options: list[tuple[str, str]]) -> Markup:
-    """Return a choice."""
-    inside = [tag("option", text, value=value) for value, text in options]
+def start(runs: list[RunSource]) -> int:
+    """Return the place of the measure that a comparison begins with: the runs' own, if shared."""
+    own = {run.table.measure for run in runs[:2]}
+    shared = own.pop() if len(own) == 1 else MEASURES[0]
+    return MEASURES.index(shared) if shared in MEASURES else 0
+
+
+def choice(name: str, key: str, options: list[tuple[str, str]], chosen: int = 0) -> Markup:
+    """Return a choice; the place of what is chosen at first is given."""
+    inside = [
+        tag("option", text, value=value, selected=bool(chosen) and place == chosen)
+        for place, (value, text) in enumerate(options)
+    ]
     return tag("label", name, tag("select", inside, data_choice=key), class_="choice")
 
 
 def run_data(run: RunSource) -> dict[str, Any]:
-    """Return the numbers of a run: value, low and high of each measure, by row and column."""
+    """Return the numbers of a run: value, low and high of each measure, by row and column.
+
+    JSON has no infinity: what diverged has no value but a word after its limits.
+    """
     cells = []
     for cell in run.table.shown():
         if cell.ours is not None:
             estimates = [getattr(cell.ours, measure) for measure in MEASURES]
-            cells.append(
-                [label(cell.row), cell.column,
-                 [[e.value if math.isfinite(e.value) else None, e.low, e.high] for e in estimates]]
-            )  # fmt: skip
+            cells.append([label(cell.row), cell.column, list(map(numbers, estimates))])
     return {"label": run.label, "page": run.page, "cells": cells}
 
 
-def chart(runs: list[RunSource]) -> Chart:
-    """Return the empty chart of an experiment; the page fills it."""
-    rows = list(dict.fromkeys(label(row) for run in runs for row in run.table.rows))
+def numbers(estimate: Estimate) -> list[Any]:
+    """Return an estimate as plain JSON data."""
+    limits = [limit if math.isfinite(limit) else None for limit in (estimate.low, estimate.high)]
+    if estimate.value == math.inf:
+        return [None, *limits, DIVERGED]
+    return [estimate.value if math.isfinite(estimate.value) else None, *limits]
+
+
+def figures(sources: Sources) -> Iterator[Chart]:
+    """Yield the comparison of two runs, one chart for each measure that a cell of theirs has."""
+    if len(sources.runs) < 2:
+        return
+    first, second, *_ = sources.runs
+    for measure in MEASURES:
+        rows = compared(first, second, measure)
+        if rows:
+            name = f"compare-{name_of(measure)}"
+            yield chart([first, second], name=name, title=TITLES[measure], rows=rows)
+
+
+def compared(first: RunSource, second: RunSource, measure: str) -> list[list[Any]]:
+    """Return the rows of the chart, as site.js does: all cells that one of two runs has.
+
+    Args:
+        first: Its order of cells comes first.
+        second: What it is compared with.
+        measure: Of the cells.
+    """
+    sides = [
+        {
+            (label(cell.row), cell.column): getattr(cell.ours, measure)
+            for cell in run.table.shown()
+            if cell.ours is not None
+        }
+        for run in (first, second)
+    ]
+    pairs = {
+        key: [side.get(key, Estimate.none()) for side in sides]
+        for key in dict.fromkeys((*sides[0], *sides[1]))
+    }
+    if all(math.isnan(side.value) for pair in pairs.values() for side in pair):
+        return []
+    return [
+        [*key, spell(one, measure), spell(two, measure), *difference(one, two, measure),
+         verdict(one, two)]
+        for key, (one, two) in pairs.items()
+    ]  # fmt: skip
+
+
+def spell(estimate: Estimate, measure: str) -> str:
+    """Return one side of a cell."""
+    if math.isinf(estimate.value):
+        return DIVERGED
+    if math.isnan(estimate.value):
+        return MISSING
+    return words(estimate.value, estimate.low, estimate.high, measure)
+
+
+def difference(one: Estimate, two: Estimate, measure: str) -> tuple[float | None, float, str]:
+    """Return the difference, its place on the scale of colours, and its text."""
+    a, b = one.value, two.value
+    if math.isinf(a) or math.isinf(b):
+        missing = math.isnan(a) or math.isnan(b)
+        return None, 0.0 if missing else float(math.isinf(b)) - float(math.isinf(a)), DIVERGED
+    if math.isnan(a) or math.isnan(b):
+        return None, 0.0, MISSING
+    points = a - b
+    if points == 0:
+        return 0.0, 0.0, "·"
+    if measure in SHARES:
+        return points, 2 * points, f"{100 * points:+.0f}"
+    if not (a > 0 and b > 0):
+        return points, 0.0, "?"
+    power = math.log10(a) - math.log10(b)
+    return points, -power / 2, f"×{ratio(power)}"
+
+
+def verdict(one: Estimate, two: Estimate) -> str:
+    """Say whether one value lies in the interval of the other; empty if a value is missing."""
+    if not (math.isfinite(one.value) and math.isfinite(two.value)):
+        return ""
+    if not (one.has_interval or two.has_interval):
+        return "no interval"
+    inside = any(a.low - SLACK <= b.value <= a.high + SLACK for a, b in ((one, two), (two, one)))
+    return "agree" if inside else "apart"
+
+
+def chart(
+    runs: list[RunSource], *, name: str = "", title: str = "Difference",
+    rows: list[list[Any]] | None = None,
+) -> Chart:  # fmt: skip
+    """Return the chart of an experiment, empty unless it has rows; the page fills it.
+
+    Args:
+        runs: Of the experiment.
+        name: Of the chart; after the experiment if not given.
+        title: For people.
+        rows: The table.
+    """
+    lines = list(dict.fromkeys(label(row) for run in runs for row in run.table.rows))
     columns = list(dict.fromkeys(column for run in runs for column in run.table.columns))
     return Chart(
-        name=slug(f"compare-{runs[0].experiment}"),
-        title="Difference",
-        about="First against second: where the first is better it is blue, where it is worse red.",
-        spec=heat_map(rows, columns, diverging(1.0), "abs(datum.colour) < 0.6", TIPS),
+        name=name or slug(f"compare-{runs[0].experiment}"),
+        title=title,
+        about=ABOUT,
+        spec=heat_map(lines, columns, diverging(1.0), "abs(datum.colour) < 0.6", TIPS),
         fields=FIELDS,
         headings=HEADINGS,
-        rows=[],
+        rows=rows or [],
         max_width=150 + 96 * len(columns),
     )
 
@@ -94,4 +208,5 @@ PAGE = PageKind(
     place=20,
     made_from=frozenset({"scalar", "curve"}),
     make=make,
+    figures=figures,
 )

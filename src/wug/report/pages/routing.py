@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from wug.records import Trace
 from wug.report.catalog import UnfitError, texts, usable
-from wug.report.markup import Markup, data_table, json_block, markup, tag
+from wug.report.charts import Chart, field, ordered, tips
+from wug.report.markup import Markup, data_table, json_block, markup, slug, tag
 from wug.report.page import Page, PageKind, attempted
 from wug.report.sources import RunSource, Sources, network_name
 
@@ -19,6 +21,8 @@ KIND = "routing"
 LEAST_WEIGHT = 0.05  # less is not drawn
 MOST_COLUMNS, MOST_STEPS, MOST_HEADS, MOST_ARCS = 200, 100, 16, 60_000
 THRESHOLD = 0.2
+SQUARE, LABELS = 18, 110
+FIELDS, HEADINGS = ("step", "column", "value"), ("step", "column", "mean gate")
 
 LEAD = (
     "A column is a token of the problem. In every step it reads from others (the arcs: the wider "
@@ -96,6 +100,46 @@ def figure(trace: Trace, data: Mapping[str, Any], notes: list[str], *, hidden: b
         data_name=trace.name,
         hidden=hidden,
     )
+
+
+def figures(sources: Sources) -> Iterator[Chart]:
+    """Yield the gates of all problems of the first run; arcs are for the player alone."""
+    for trace in (trace for run in sources.runs[:1] for trace in run.traces_of(KIND)):
+        with suppress(UnfitError):  # the page names those
+            data, _ = routing_data(trace)
+            if data["openness"] is not None:
+                yield gate_map(trace, data)
+
+
+def gate_map(trace: Trace, data: Mapping[str, Any]) -> Chart:
+    """Return how far each column's gate is open in each step."""
+    # Tokens come twice, and a column is one of them.
+    columns = [f"{place} {token}" for place, token in enumerate(data["columns"], 1)]
+    steps = [str(step) for step in range(1, len(data["openness"]) + 1)]
+    rows = [
+        [step, column, gate]
+        for step, gates in zip(steps, data["openness"], strict=True)
+        for column, gate in zip(columns, gates, strict=True)
+    ]
+    scale = {"scheme": "blues", "domain": [0, 1]}
+    legend = {"title": "mean gate", "values": [0, 0.5, 1], "gradientLength": 100}
+    spec = {
+        "width": {"step": SQUARE},
+        "height": {"step": SQUARE},
+        "mark": {"type": "rect", "width": {"band": 0.95}, "height": {"band": 0.95}},
+        "encoding": {
+            "x": ordered("column", columns, grid=False, labelAngle=-90, labelOverlap=False),
+            "y": {**ordered("step", steps, grid=False), "title": "step"},
+            "color": field("value", "quantitative", scale=scale, legend=legend),
+            "tooltip": tips(dict(zip(FIELDS, HEADINGS, strict=True))),
+        },
+    }
+    return Chart(
+        name=slug(f"gates-{trace.name}"), title=written(trace, data),
+        about=f"{network_name(trace)}: how far the gate of each column is open in each step.",
+        spec=spec, fields=FIELDS, headings=HEADINGS, rows=rows,
+        max_width=LABELS + SQUARE * len(columns),
+    )  # fmt: skip
 
 
 def written(trace: Trace, data: Mapping[str, Any]) -> str:
@@ -188,5 +232,6 @@ def operands(value: object, count: int) -> list[list[int]]:
 
 
 PAGE = PageKind(
-    name="Routing", start="routing.html", place=50, made_from=frozenset({"trace"}), make=make
-)
+    name="Routing", start="routing.html", place=50, made_from=frozenset({"trace"}), make=make,
+    figures=figures,
+)  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -81,6 +82,13 @@ def body(run: RunSource) -> Markup:
     )
 
 
+def figures(sources: Sources) -> Iterator[Chart]:
+    """Yield the maps of all networks of the first run."""
+    for trace in (trace for run in sources.runs[:1] for trace in run.traces_of(KIND)):
+        with suppress(UnfitError):  # the page names those
+            yield from maps(checked(trace))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Symbols:
     """A trace of this kind, known to be of its form.
@@ -148,15 +156,19 @@ def checked(trace: Trace) -> Symbols:
 
 def network(found: Symbols) -> Markup:
     """Return the maps and the table of one network."""
-    charts = [similarity_map(found, symbol) for symbol in range(len(found.symbols))]
     return markup(
         [
-            tag("div", [chart.to_html() for chart in charts], class_="beside"),
+            tag("div", [chart.to_html() for chart in maps(found)], class_="beside"),
             tag("h2", "Which clusters fit together"),
             tag("p", COMPATIBILITY, class_="soft"),
             compatibility_table(found),
         ]
     )
+
+
+def maps(found: Symbols) -> list[Chart]:
+    """Return the maps of one network."""
+    return [similarity_map(found, symbol) for symbol in range(len(found.symbols))]
 
 
 def similarity_map(found: Symbols, symbol: int) -> Chart:
@@ -213,5 +225,6 @@ def share_cell(share: float) -> Markup:
 
 
 PAGE = PageKind(
-    name="Symbols", start="symbols.html", place=60, made_from=frozenset({"trace"}), make=make
-)
+    name="Symbols", start="symbols.html", place=60, made_from=frozenset({"trace"}), make=make,
+    figures=figures,
+)  # fmt: skip
