@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from wug.records import Record
-from wug.report.sources import RunSource, find_sources, seconds_of
+from wug.report.oddities import seconds_of
+from wug.report.sources import RunSource, find_sources
 from wug.report.trainings import curves, on_grid, promotions, solved_runs
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from wug.records import Record
 from wug.report.cells import label
 from wug.report.charts import BLUE, VERMILION, Chart, field, panel_header, tips
-from wug.report.sources import RunSource, is_number
+from wug.report.oddities import is_number
+from wug.report.sources import RunSource
 
 # Sets of a record and what they are called; where two have the same levels, the test counts.
 SETS = {

@@ -17,7 +17,8 @@ from typing import Any
 
 from wug.records import RunFolderError, read_run
 from wug.records.files import plain_file
-from wug.report.sources import MANIFEST, Place, is_number, named_folders
+from wug.report.oddities import is_number
+from wug.report.sources import MANIFEST, Place, named_folders
 
 # Without news for so long, a run is said to be quiet: killed, or between two evaluations.
 QUIET_SECONDS = 600.0

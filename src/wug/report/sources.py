@@ -15,30 +15,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from wug.records import Record, Run, RunFolderError, Trace, read_run
 from wug.records.files import parse_json, read_plain, reason_of
 from wug.report.catalog import clean_catalog
 from wug.report.markup import slug
+from wug.report.oddities import Odd, counts_of, is_time, reason_against, seconds_of
 from wug.report.table import ResultTable, plain_layout, table_of
 
 MANIFEST, FORMULA = "run.json", "formula.json"
 TABULAR = ("scalar", "curve")
-# Three centuries: who says that a training took longer is wrong.
-MOST_SECONDS = 1e10
 # A file's name can't be much longer.
 MOST_LETTERS = 150
 FORMULA_FIELDS = {"target": str, "expression": str, "status": str, "columns": list, "front": list,
                   "weights": dict, "ranges": dict}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Odd:
-    """A record that fits no table, and why."""
-
-    record: Record
-    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,63 +194,6 @@ def network_name(trace: Trace) -> str:
 def unit_page(key: str) -> str:
     """Return the file of the page of a unit or model."""
     return f"unit-{slug(key)}.html"
-
-
-def is_number(value: object) -> bool:
-    """Say whether a value is a finite number that a float can hold."""
-    try:
-        return not isinstance(value, bool | str) and math.isfinite(float(value))  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
-def seconds_of(record: Record) -> float:
-    """Return the time that a training took; its own count knows of the time before it resumed."""
-    return max((count for count in counts_of(record) if is_time(count)), default=0.0)
-
-
-def counts_of(record: Record) -> list[float]:
-    """Return the seconds that a record counts, as they are."""
-    outcome = record.outcome
-    own = outcome.get("training_seconds") if isinstance(outcome, Mapping) else None
-    return [float(count) for count in (record.seconds, own) if is_number(count)]  # type: ignore[arg-type]
-
-
-def is_time(count: float) -> bool:
-    """Say whether a training can take so many seconds."""
-    return 0 <= count <= MOST_SECONDS
-
-
-def reason_against(record: Record) -> str | None:
-    """Say why a record fits no table; None if it does."""
-    outcome = record.outcome
-    for name in ("key", "config", "versions"):
-        if not isinstance(getattr(record, name), Mapping):
-            return f"its {name} is not an object"
-    if not all(isinstance(value, str | int | float) for value in record.key.values()):
-        return "its key holds something that is neither text nor a number"
-    if not isinstance(record.seed, int):
-        return "its seed is not a whole number"
-    if not isinstance(outcome, Mapping) or not isinstance(outcome.get("solved"), bool):
-        return "its outcome does not say whether it was solved"
-    needed = ["solved_at"] if outcome["solved"] else []
-    if outcome["solved"] and outcome.get("sparsity_error") is not None:
-        needed.append("sparsity_error")
-    for name in needed:
-        value = outcome.get(name)
-        if not is_number(value) or float(value) < 0:  # type: ignore[arg-type]
-            return f"it is solved, and its {name} is no number from 0 up"
-    for name in ("test_error", "validation_error"):
-        if name in outcome and not isinstance(outcome[name], int | float):
-            return f"its {name} is not a number"
-        if isinstance(outcome.get(name), int) and not is_number(outcome[name]):
-            return f"its {name} is larger than a float can be"
-    for name, curve in record.curves.items():
-        try:
-            np.asarray(curve, float)
-        except (TypeError, ValueError, OverflowError):
-            return f"its curve {name!r} holds something that is not a number"
-    return None
 
 
 def read_source(folder: Path, name: str, root: Path | None = None) -> RunSource:

@@ -12,7 +12,8 @@ from wug.records import Record, group_by
 from wug.report.cells import label
 from wug.report.charts import Chart, is_spread, panels, strips, three_digits
 from wug.report.markup import slug
-from wug.report.sources import RunSource, is_number
+from wug.report.oddities import is_number
+from wug.report.sources import RunSource
 
 SERIES = {"test": "Error out of distribution", "validation": "Error in distribution",
           "sparsity": "Sparsity error"}  # fmt: skip

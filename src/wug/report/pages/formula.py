@@ -21,8 +21,9 @@ from wug.report.charts import (
 )
 from wug.report.fit_page import LARGEST, SMALLEST_ERROR
 from wug.report.markup import Markup, command_block, data_table, finite, markup, tag
+from wug.report.oddities import is_number
 from wug.report.page import Page, PageKind, attempted, facts
-from wug.report.sources import FitSource, Sources, is_number
+from wug.report.sources import FitSource, Sources
 
 MOST_INPUTS = 6
 NUM_POINTS = 161

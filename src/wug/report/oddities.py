@@ -1,0 +1,79 @@
+"""What is wrong with a record: it may say anything; one that fits no table is shown as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from wug.records import Record
+
+# Three centuries: who says that a training took longer is wrong.
+MOST_SECONDS = 1e10
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A record that fits no table, and why."""
+
+    record: Record
+    reason: str
+
+
+def is_number(value: object) -> bool:
+    """Say whether a value is a finite number that a float can hold."""
+    try:
+        return not isinstance(value, bool | str) and math.isfinite(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def seconds_of(record: Record) -> float:
+    """Return the time that a training took; its own count knows of the time before it resumed."""
+    return max((count for count in counts_of(record) if is_time(count)), default=0.0)
+
+
+def counts_of(record: Record) -> list[float]:
+    """Return the seconds that a record counts, as they are."""
+    outcome = record.outcome
+    own = outcome.get("training_seconds") if isinstance(outcome, Mapping) else None
+    return [float(count) for count in (record.seconds, own) if is_number(count)]  # type: ignore[arg-type]
+
+
+def is_time(count: float) -> bool:
+    """Say whether a training can take so many seconds."""
+    return 0 <= count <= MOST_SECONDS
+
+
+def reason_against(record: Record) -> str | None:
+    """Say why a record fits no table; None if it does."""
+    outcome = record.outcome
+    for name in ("key", "config", "versions"):
+        if not isinstance(getattr(record, name), Mapping):
+            return f"its {name} is not an object"
+    if not all(isinstance(value, str | int | float) for value in record.key.values()):
+        return "its key holds something that is neither text nor a number"
+    if not isinstance(record.seed, int):
+        return "its seed is not a whole number"
+    if not isinstance(outcome, Mapping) or not isinstance(outcome.get("solved"), bool):
+        return "its outcome does not say whether it was solved"
+    needed = ["solved_at"] if outcome["solved"] else []
+    if outcome["solved"] and outcome.get("sparsity_error") is not None:
+        needed.append("sparsity_error")
+    for name in needed:
+        value = outcome.get(name)
+        if not is_number(value) or float(value) < 0:  # type: ignore[arg-type]
+            return f"it is solved, and its {name} is no number from 0 up"
+    for name in ("test_error", "validation_error"):
+        if name in outcome and not isinstance(outcome[name], int | float):
+            return f"its {name} is not a number"
+        if isinstance(outcome.get(name), int) and not is_number(outcome[name]):
+            return f"its {name} is larger than a float can be"
+    for name, curve in record.curves.items():
+        try:
+            np.asarray(curve, float)
+        except (TypeError, ValueError, OverflowError):
+            return f"its curve {name!r} holds something that is not a number"
+    return None
