@@ -83,6 +83,17 @@ class Browser:
                     said.append(f"asked for {url}")
         return said
 
+    def press(self, *keys: str) -> None:
+        """Press keys, where the focus is."""
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def print(self) -> bytes:
+        """Return the page on paper, as PDF."""
+        answer = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+        return base64.b64decode(answer["data"])
+
     def texts(self, selector: str) -> list[str]:
         script = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
         return list(self.run(script, selector))

@@ -1,6 +1,7 @@
 """The site in a real browser: it opens from disk, is silent, asks for nothing, and works."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -42,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_page_is_silent_and_fits(browser: Browser, site: Path, width: int) -> None:
     pages = sorted(site.glob("*.html"))
-    assert len(pages) > 20
+    assert len(pages) > 15
     browser.resize(width)
     for page in pages:
         browser.open(page)
@@ -70,6 +71,16 @@ def test_the_committed_example_and_its_picture(browser: Browser) -> None:
     picture = browser.screenshot("example", 1440, most=round(browser.run(end)) + 20)
     assert browser.complaints() == []
     assert 50_000 < picture.stat().st_size < 300_000
+
+
+def test_every_page_of_the_committed_example_is_silent(browser: Browser) -> None:
+    pages = sorted(EXAMPLE.glob("*.html"))
+    assert len(pages) > 30
+    browser.resize(1440)
+    for page in pages:
+        browser.open(page)
+        assert browser.complaints() == [], page.name
+        assert browser.fits(1440), page.name
 
 
 def test_the_overview_is_quick_and_small(browser: Browser, site: Path) -> None:
@@ -161,6 +172,95 @@ def test_two_runs_are_compared(browser: Browser, site: Path) -> None:
     assert browser.complaints() == []
 
 
+def test_cells_without_intervals_or_numbers_are_told(
+    browser: Browser, run_folder: Path, tmp_path: Path, by_hand: SimpleNamespace
+) -> None:
+    other = by_hand.fill(tmp_path / "runs" / "demo" / "smoke", "demo", 2, None)
+    write_site(find_sources([run_folder, other]), tmp_path / "site")
+    page = tmp_path / "site" / "compare.html"
+    before, text, after = re.split('(?<=id="compare">)(.*?)(?=</script>)', page.read_text())
+    data = json.loads(text)
+    (experiment,) = data.values()
+    first, second = (run["cells"] for run in experiment["runs"])
+    error = 3  # its place among the measures
+    for cells in (first, second):
+        cells[0][2] = [[value, None, None] for value, _, _ in cells[0][2]]
+    first[1][2][error] = [None, None, None, "diverged"]
+    experiment["measure"] = error  # it begins with this one
+    del second[2]
+    page.write_text(before + json.dumps(data) + after)
+    browser.resize(1440)
+    browser.open(page)
+    browser.wait("document.querySelector('#agreement').textContent !== ''")
+    browser.settle()
+    assert " of 1 cells agree" in browser.texts("#agreement")[0]
+    shown = ".plot svg.marks .mark-text.role-mark text"
+    assert sorted(t for t in browser.texts(shown) if t in ("–", "diverged")) == ["diverged", "–"]
+    browser.run("document.querySelector('div:not([hidden]) > figure details.behind').open = true")
+    browser.wait("document.querySelectorAll('details.behind tbody tr').length === 4")
+    assert {"diverged", "–"} <= set(browser.texts("details.behind td"))
+    browser.choose("[data-choice=measure]", "success")
+    said = browser.texts("#agreement")[0]
+    assert " of 2 cells agree" in said and "Cells without an interval: 1. " in said
+    assert "Cells without a number in one run or both: 1." in said
+    browser.wait("document.querySelectorAll('details.behind tbody tr').length === 4")
+    assert "–" in browser.texts(shown) and "diverged" not in browser.texts(shown)
+    assert browser.complaints() == []
+
+
+def test_all_groups_and_evidence_are_on_paper(browser: Browser, site: Path) -> None:
+    browser.resize(1440, 900)
+    browser.open(site / MAIN)
+    look = """
+    window.look = () => ["[role=tabpanel]", ".claims .evidence", "#cells", ".nested pre",
+      "[role=tabpanel] svg.marks"].map((s) => [...document.querySelectorAll(s)]
+        .filter((e) => e.checkVisibility()).length);
+    addEventListener("beforeprint", () => { window.printed = look(); });
+    return look();"""
+    before = browser.run(look)
+    browser.run("document.querySelector('.claims details').open = true")
+    paper = browser.print()
+    panels, evidence, cells, configs, plots = browser.run("return window.printed")
+    assert before[:4] == [1, 0, 0, 0]
+    assert panels == len(browser.texts("[role=tabpanel]")) > 2
+    assert evidence == len(browser.texts(".claims .evidence")) and cells == 1 and configs > 10
+    assert plots == len(browser.texts("[role=tabpanel] figure.chart")) > before[4]
+    assert paper.startswith(b"%PDF") and paper.count(b"/Type /Page\n") > 5
+    assert browser.run("return look()")[:4] == [1, 1, 0, 0]  # what a person had opened stays so
+    try:
+        browser.run("dispatchEvent(new Event('beforeprint'))")
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        browser.resize(760)
+        browser.screenshot("run-print", 760, most=1600)
+        wide = "return [...document.querySelectorAll('.plot svg')].map((s) => s.clientWidth)"
+        assert max(browser.run(wide)) <= 760
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert browser.complaints() == []
+
+
+def test_copied_is_said_of_what_was_copied(browser: Browser, site: Path) -> None:
+    browser.open(site / MAIN)
+    press = "document.querySelector('button.copy').click();"
+    browser.run("""
+    window.said = [];
+    const button = document.querySelector("button.copy");
+    new MutationObserver(() => said.push(button.textContent)).observe(button, { childList: true });
+    Object.defineProperty(navigator, "clipboard", { get: () => window.clipboard });
+    document.execCommand = (name) => { window.asked = name; return window.able; };""")
+    browser.run("window.able = false;" + press)
+    browser.wait("said.join() === 'Selected,Copy'")
+    command = browser.texts(".command pre")[0]
+    assert browser.run("return [asked, String(getSelection())]") == ["copy", command]
+    browser.run("window.able = true;" + press)
+    browser.wait("said.slice(2).join() === 'Copied,Copy'")
+    writes = "window.clipboard = { writeText: async (text) => { window.kept = text; } };"
+    browser.run(writes + press)
+    browser.wait("said.slice(4).join() === 'Copied,Copy'")
+    assert browser.run("return window.kept") == command
+    assert browser.complaints() == []
+
+
 def test_dark_and_light(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html")
     paper = "return getComputedStyle(document.body).backgroundColor"
@@ -189,6 +289,27 @@ def test_keyboard_reaches_what_a_mouse_does(browser: Browser, site: Path) -> Non
     return [...document.querySelectorAll("button, select, input, a")].filter((e) =>
       !(e.textContent.trim() || e.ariaLabel || e.labels?.length)).length"""
     assert browser.run(unnamed) == 0
+
+
+def test_the_skip_link_leads_to_the_content(
+    browser: Browser, run_folder: Path, tmp_path: Path
+) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    sources = find_sources([run_folder])
+    write_site(sources, tmp_path / "site")
+    write_site(sources, tmp_path / "all.html", one_file=True)
+    page = "run-demo~paper.html"
+    for place, after in ((tmp_path / "site" / page, ""), (tmp_path / "all.html", f"#{page}")):
+        browser.open(place, after)
+        browser.press(Keys.TAB)
+        assert browser.run("return document.activeElement.className") == "skip"
+        browser.press(Keys.ENTER)
+        assert browser.run("return document.activeElement.dataset.page") == page
+        assert browser.texts("main:not([hidden]) h1") == ["Demo (A paper, table 1)"]
+        browser.press(Keys.TAB)
+        inside = "return document.activeElement.closest('main')?.dataset.page"
+        assert browser.run(inside) == page
 
 
 def test_harm_does_nothing(browser: Browser, make_harm: Callable[[], Path], tmp_path: Path) -> None:
@@ -220,4 +341,6 @@ def test_one_file_works(
     browser.open(whole, "#compare.html")
     browser.wait("document.querySelector('#agreement').textContent !== ''")
     browser.settle()
+    browser.run("document.querySelector('#agreement a').click()")
+    browser.wait("document.querySelector('main:not([hidden])').dataset.page.startsWith('run-')")
     assert browser.complaints() == []

@@ -41,13 +41,22 @@
       make("caption", {}, "Probabilities"), make("tbody", {}, ...rows));
   }
 
+  function routing(data) {
+    const player = make("div", { id: "routing" });
+    const details = make("details", { class: "behind" }, make("summary", {}, "Table"));
+    window.wugRouting(player, data); // it draws itself once it is on the page
+    window.wugRoutingTable(details, data);
+    return [player, details];
+  }
+
   function sequence(answer) {
     const right = answer.prediction === answer.answer;
     const verdict = make("span", { class: `pill ${right ? "held" : "broken"}` },
       right ? "✓ right" : `✕ wrong, it is ${answer.answer}`);
     const title = make("h2", { class: "result" }, answer.problem, " → ", answer.prediction, " ",
       verdict);
-    return [title, make("div", { id: "routing" }), shares(answer.probabilities)];
+    return [title, ...(answer.routing ? routing(answer.routing) : []),
+      shares(answer.probabilities)];
   }
 
   function numbers(answer) {
@@ -79,7 +88,6 @@
       get("said").textContent = answer.error ?? "";
       get("answer").replaceChildren(...(answer.error ? []
         : answer.kind === "numbers" ? numbers(answer) : sequence(answer)));
-      if (answer.routing) window.wugRouting(get("routing"), answer.routing);
     } catch (error) {
       get("said").textContent = `The server does not answer: ${error.message}`;
     } finally {
