@@ -186,6 +186,7 @@ def test_stops_once_solved_for_a_while(monkeypatch):
 
 def test_is_judged_when_its_time_is_over(monkeypatch):
     now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
     fleet = make_fleet(steps=10_000, evaluate_every=10, seconds=60.0)
     loss, errors = fleet._loss, fleet.errors
 
@@ -197,7 +198,6 @@ def test_is_judged_when_its_time_is_over(monkeypatch):
 
         return work_slowly
 
-    monkeypatch.setattr("time.monotonic", lambda: now)
     monkeypatch.setattr(fleet, "_loss", takes(0.5, loss))
     monkeypatch.setattr(fleet, "errors", takes(1.0, errors))
     (result,) = fleet.train()

@@ -52,8 +52,8 @@ class SequencePlan:
             by equal parts of it at the latest.
         precision: ``"float32"``, or ``"bfloat16"`` where torch's autocast thinks it safe.
         halting_weight: Of the mean remainder of adaptive computation time in the loss.
-        seconds: Training ends in time to be judged after so many seconds, all evaluations included;
-            None means that time does not count.
+        seconds: Training ends in time to be judged after so many seconds, making the data and all
+            evaluations included; None means that time does not count.
         patience: Training ends after so many evaluations in a row with OOD validation solved; 0
             means that it never ends early.
     """

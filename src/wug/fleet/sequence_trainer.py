@@ -64,7 +64,7 @@ class Progress:
         selected_step: The last row that had it.
         solved_for: Number of rows up to the last with OOD validation solved.
         seconds: Time spent in training steps.
-        evaluating: Time spent in evaluations.
+        around: Time spent around them: making the data, evaluations.
         promoted: Steps after which harder problems were added.
     """
 
@@ -74,7 +74,7 @@ class Progress:
     selected_step: int = 0
     solved_for: int = 0
     seconds: float = 0.0
-    evaluating: float = 0.0
+    around: float = 0.0
     promoted: list[int] = field(default_factory=list)
 
 
@@ -92,6 +92,7 @@ class SequenceFleet:
     def __init__(
         self, lot: SequenceLot, *, device: torch.device, compiled: bool, keep: Path | None = None
     ) -> None:
+        began = time.monotonic()
         self.lot, self.device, self.keep = lot, device, keep
         self.model = lot.build().to(device)
         self.train_set = lot.task.examples("train")
@@ -114,6 +115,7 @@ class SequenceFleet:
             self._widths = widths_below(int(self.train_set.lengths.max()))
             step: Callable[..., Any] = self.model.step  # type: ignore[assignment]
             self._step = torch.compile(step, dynamic=False)
+        self.progress.around = time.monotonic() - began
 
     @property
     def judged(self) -> nn.Module:
@@ -147,7 +149,7 @@ class SequenceFleet:
         progress = self.progress
         if self.lot.plan.seconds is None:
             return progress.step
-        return progress.seconds + progress.evaluating + self._reserved
+        return progress.seconds + progress.around + self._reserved
 
     @property
     def _limit(self) -> float:
@@ -237,7 +239,7 @@ class SequenceFleet:
         progress.solved_for = progress.solved_for + 1 if solved else 0
         self._promote()
         seconds = time.monotonic() - began
-        progress.evaluating += seconds
+        progress.around += seconds
         self._reserved = FINAL_EVALUATIONS * seconds
 
     @property
