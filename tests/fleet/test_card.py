@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from wug.core.errors import UserError
-from wug.fleet.card import CardOptions, report_card, try_model
+from wug.fleet.card import RIVALS, CardOptions, card, report_card, try_model
 from wug.report.table import make_table
 
 
@@ -53,3 +53,12 @@ def test_a_model_that_is_too_narrow_for_one_task():
         UserError, match=r"card: mean fails on .* \(simple_arithmetic\): IndexError"
     ):
         try_model(CardOptions(**narrow, tasks=("ctl", "simple_arithmetic")))
+
+
+def test_a_rival_by_its_name_has_its_size():
+    for name, (key, options) in RIVALS.items():
+        assert CardOptions(model=name).entry == (key, options)
+    (lot, *_) = card(CardOptions(model="relative", tasks=("ctl",))).lots
+    assert lot.model == "transformer" and lot.labels["model"] == "relative"
+    larger = CardOptions(model="ndr", model_options={"features": 64})
+    assert larger.entry == ("ndr", {"features": 64})

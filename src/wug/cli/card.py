@@ -37,7 +37,8 @@ def card(
     with tokens (batch, seq) and lengths (batch,), and they return logits (batch, num_classes).
 
     Args:
-        model: Your class, as file.py:MyModel or module:MyModel, or the key of a model that is here.
+        model: Your class, as file.py:MyModel or module:MyModel, or a model that is here: ndr,
+            relative, transformer, lstm, bilstm, in the size of a rival.
         minutes: Time in all, which the tasks share evenly.
         rivals: Train the models that are here, too; each gets the same time.
         tasks: Which tasks; all if not given.

@@ -112,12 +112,20 @@ class CardOptions:
         """Where all models of as many minutes meet."""
         return RUNS / "card" / f"{self.minutes:g}min"
 
+    @property
+    def entry(self) -> tuple[str | type[nn.Module], Mapping[str, Any]]:
+        """The model and its options; a rival's own if it is one and nothing else is asked for."""
+        if isinstance(self.model, str) and self.model in RIVALS and not self.model_options:
+            return RIVALS[self.model]
+        return self.model, self.model_options
+
     def build(self, task: SequenceTask) -> nn.Module:
         """Make the model for a task."""
-        make: Any = self.model
+        make: Any
+        make, given = self.entry
         if isinstance(make, str):
             make = index.import_target(make) if ":" in make else index.get("model", make)
-        module: nn.Module = make(task.num_tokens, task.num_classes, **self.model_options)
+        module: nn.Module = make(task.num_tokens, task.num_classes, **given)
         return module
 
 
@@ -164,8 +172,7 @@ def card(options: CardOptions) -> Experiment:
         options: The model, the time, and what it is compared with.
     """
     columns = options.columns
-    models: dict[str, tuple[str | type[nn.Module], Mapping[str, Any]]]
-    models = {options.row: (options.model, options.model_options)}
+    models = {options.row: options.entry}
     if options.rivals:
         models |= {row: model for row, model in RIVALS.items() if row != options.row}
     shared = SequencePlan(
