@@ -12,6 +12,7 @@
 // Null is as good as absent. Of attention, arcs and openness one must be there.
 // It returns { numSteps, show(step) }, with steps from 1. It needs player.css and, for its colours,
 // site.css. Labels only ever become text nodes.
+// window.wugRoutingTable(details, data) puts the same numbers as a table into a <details>.
 // On pages of the report every <figure class="routing"> is drawn from the JSON inside it.
 "use strict";
 
@@ -45,6 +46,13 @@
   const sparse = (attention) => attention.map((heads) => heads.map((targets) =>
     targets.flatMap((sources, target) => sources.flatMap((weight, source) =>
       (weight >= LEAST_WEIGHT ? [[target, source, weight]] : [])))));
+
+  const complete = (given) => ({
+    ...given,
+    threshold: given.threshold ?? 0.2,
+    operands: given.operands ?? given.columns.map(() => []),
+    arcs: given.arcs ?? (given.attention ? sparse(given.attention) : null),
+  });
 
   // What is known after each step: which columns were written too early, anew, and are ready.
   // A column is ready once it was written when all that it needs was ready; inputs always are.
@@ -246,10 +254,7 @@
   }
 
   window.wugRouting = (element, given) => {
-    const data = { ...given };
-    data.threshold ??= 0.2;
-    data.operands ??= data.columns.map(() => []);
-    data.arcs ??= data.attention ? sparse(data.attention) : null;
+    const data = complete(given);
     const numSteps = (data.openness ?? data.arcs).length;
     const heads = data.arcs?.[0].length ?? 0;
     const states = judge(data);
@@ -343,13 +348,16 @@
       html("table", {}, html("thead", {}, head), html("tbody", {}, ...rows)));
   }
 
+  window.wugRoutingTable = (details, given) => {
+    details.addEventListener("toggle", () => {
+      if (details.open && details.children.length === 1) details.append(table(complete(given)));
+    });
+  };
+
   function start(figure) {
     const data = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
     window.wugRouting(figure.querySelector(".player"), data);
-    const details = figure.querySelector("details.behind");
-    details.addEventListener("toggle", () => {
-      if (details.open && details.children.length === 1) details.append(table(data));
-    });
+    window.wugRoutingTable(figure.querySelector("details.behind"), data);
     figure.dataset.drawn = "";
   }
 

@@ -227,6 +227,25 @@
     later(drawRest);
   }
 
+  // On paper nothing can be chosen or opened: all groups and all evidence are seen. The tables behind
+  // charts stay as they are; a run's numbers are in its table of all cells.
+  function printing() {
+    let [shown, opened] = [[], []];
+    addEventListener("beforeprint", () => {
+      const page = document.querySelector("main:not([hidden])");
+      shown = all("[role=tabpanel][hidden]", page);
+      opened = all("details:not([open], .behind, .vega-embed *)", page);
+      shown.forEach((panel) => { panel.hidden = false; });
+      opened.forEach((details) => { details.open = true; });
+      [...waiting].filter((figure) => figure.offsetParent).forEach(start);
+    });
+    addEventListener("afterprint", () => {
+      shown.forEach((panel) => { panel.hidden = true; });
+      opened.forEach((details) => { details.open = false; });
+      [shown, opened] = [[], []];
+    });
+  }
+
   // The comparison of two runs.
   function comparison() {
     const block = document.getElementById("compare");
@@ -236,11 +255,15 @@
     const choice = (name) => page.querySelector(`[data-choice="${name}"]`);
     const [experiment, first, second, measure] = ["experiment", "first", "second", "measure"]
       .map(choice);
+    const address = (path) => (all("main[data-page]").length > 1 ? `#${path}` : path);
     const shares = 3; // the first measures: success, and both shares of right answers
+    const known = (estimate) => estimate && estimate[0] !== null;
+    const lost = (estimate) => estimate?.[3] === "diverged";
+    const ranged = ([, low, high]) => low !== null && high !== null;
     const spelled = ([value, low, high], success) => {
       const write = (v) => (success ? `${Math.round(100 * v)} %` : String(+v.toPrecision(3)));
-      return low === null || high === null ? write(value)
-        : `${write(value)} (${write(low)} to ${write(high)})`;
+      return ranged([value, low, high]) ? `${write(value)} (${write(low)} to ${write(high)})`
+        : write(value);
     };
 
     function difference(a, b, success) {
@@ -254,32 +277,56 @@
       return [points, -Math.log10(ratio) / 2, `×${+ratio.toPrecision(2)}`];
     }
 
+    function verdict(one, two) {
+      if (!ranged(one) && !ranged(two)) return "no interval";
+      const inside = (value, estimate) => ranged(estimate) && estimate[1] - 1e-9 <= value
+        && value <= estimate[2] + 1e-9;
+      return inside(one[0], two) || inside(two[0], one) ? "agree" : "apart";
+    }
+
+    // A cell without a number in one run or both: it diverged, or is not there.
+    function unknown(row, column, one, two, place) {
+      const told = (estimate) => (known(estimate) ? spelled(estimate, place < shares)
+        : lost(estimate) ? "diverged" : "–");
+      const worse = known(one) && lost(two) ? 1 : lost(one) && known(two) ? -1 : 0;
+      return [row, column, told(one), told(two), null, worse,
+        lost(one) || lost(two) ? "diverged" : "–", ""];
+    }
+
     function rows(a, b, place) {
-      const known = new Map(b.cells.map(([row, column, v]) => [JSON.stringify([row, column]), v]));
-      return a.cells.flatMap(([row, column, values]) => {
-        const one = values[place];
-        const two = known.get(JSON.stringify([row, column]))?.[place];
-        if (!two || one[0] === null || two[0] === null) return [];
-        const [apart, colour, text] = difference(one, two, place < shares);
-        const inside = (value, [, low, high]) => low !== null && low - 1e-9 <= value
-          && value <= high + 1e-9;
-        const agree = inside(one[0], two) || inside(two[0], one);
-        const words = one[1] === null && two[1] === null ? "" : agree ? "agree" : "apart";
-        return [[row, column, spelled(one, place < shares), spelled(two, place < shares), apart, colour,
-          text, words]];
+      const name = ([row, column]) => JSON.stringify([row, column]);
+      const [ours, others] = [a, b]
+        .map((run) => new Map(run.cells.map((cell) => [name(cell), cell])));
+      const pairs = [...new Map([...ours, ...others])].map(([key, [row, column]]) =>
+        [row, column, ours.get(key)?.[2][place], others.get(key)?.[2][place]]);
+      if (!pairs.some((pair) => pair.slice(2).some((one) => known(one) || lost(one)))) return [];
+      return pairs.map(([row, column, one, two]) => {
+        if (!known(one) || !known(two)) return unknown(row, column, one, two, place);
+        return [row, column, spelled(one, place < shares), spelled(two, place < shares),
+          ...difference(one, two, place < shares), verdict(one, two)];
       });
+    }
+
+    function summary(found) {
+      if (!found.length) return ": no numbers to compare.";
+      const count = (word) => found.filter((row) => row[7] === word).length;
+      const [agree, without, missing] = ["agree", "no interval", ""].map(count);
+      const judged = agree + count("apart");
+      return [
+        judged ? `: ${agree} of ${judged} cells agree, one in the other's 95 % interval.`
+          : ": no cells that intervals can judge.",
+        without ? `Cells without an interval: ${without}.` : "",
+        missing ? `Cells without a number in one run or both: ${missing}.` : "",
+      ].filter(Boolean).join(" ");
     }
 
     function show() {
       const { runs } = data[experiment.value];
       const [a, b] = [runs[first.value], runs[second.value]];
       const found = rows(a, b, measure.selectedIndex);
-      const agree = found.filter((row) => row[7] === "agree").length;
-      const link = (run) => make("a", { href: run.page }, run.label);
+      const link = (run) => make("a", { href: address(run.page) }, run.label);
       const said = page.querySelector("#agreement");
-      said.replaceChildren(link(a), " against ", link(b),
-        found.length ? `: ${agree} of ${found.length} cells agree, one in the other's 95 % interval.`
-          : ": no cells in common.");
+      said.replaceChildren(link(a), " against ", link(b), summary(found));
       for (const box of all("[data-experiment]", page)) {
         box.hidden = box.dataset.experiment !== experiment.value || !found.length;
         if (box.hidden) continue;
@@ -293,11 +340,12 @@
     }
 
     function fill() {
-      const { runs } = data[experiment.value];
+      const { runs, measure: own } = data[experiment.value];
       for (const select of [first, second]) {
         select.replaceChildren(...runs.map((run, i) => make("option", { value: i }, run.label)));
       }
       second.value = "1";
+      measure.selectedIndex = own ?? 0;
       show();
     }
     experiment.addEventListener("change", fill);
@@ -314,14 +362,37 @@
     }
   }
 
+  // Pages from another host, without encryption, have no clipboard: there the text is selected.
+  async function copied(element) {
+    try {
+      await navigator.clipboard.writeText(element.textContent);
+      return true;
+    } catch {
+      getSelection().selectAllChildren(element);
+      return document.execCommand("copy");
+    }
+  }
+
   function copying() {
     for (const button of all("button.copy")) {
+      let timer = null;
       button.addEventListener("click", async () => {
-        await navigator.clipboard?.writeText(button.previousElementSibling.textContent);
-        button.textContent = "Copied";
-        setTimeout(() => { button.textContent = "Copy"; }, 1500);
+        const done = await copied(button.previousElementSibling);
+        button.textContent = done ? "Copied" : "Selected";
+        clearTimeout(timer);
+        timer = setTimeout(() => { button.textContent = "Copy"; }, 1500);
       });
     }
+  }
+
+  // The link to the content moves the focus there; a file of all pages has no address for it.
+  function skipping() {
+    document.querySelector(".skip")?.addEventListener("click", (event) => {
+      const page = document.querySelector("main:not([hidden])");
+      event.preventDefault();
+      page.tabIndex = -1;
+      page.focus();
+    });
   }
 
   // All pages in one file: the part of the address after # says which one is seen.
@@ -352,9 +423,11 @@
     all(".tabs").forEach(tabs);
     all(".switch").forEach(switches);
     copying();
+    skipping();
     routing();
     comparison();
     charts();
+    printing();
     formulas();
     root.dataset.ready = "";
   });
