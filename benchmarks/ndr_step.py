@@ -3,8 +3,8 @@
 At the thesis' size for table lookup (256 features, 512 hidden, 1 head, 14 steps, batch 512, 8
 columns), with dropout, gate dropout, clipping and AdamW: our step against the bare matrix products
 in it, forward and backward, and against a plain eager implementation of the same equations. Bars:
-60 % of the rate of the products, and twice that of the plain step. Ours is measured in float32 and
-in mixed precision (the thesis has half precision where it is safe), plain and products in both, too.
+60 % of the rate of the products, and twice that of the plain step. All three are measured in
+float32 and in mixed precision (the thesis has half precision where it is safe).
 
     python benchmarks/ndr_step.py [--threads 2]
 """

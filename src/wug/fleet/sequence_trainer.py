@@ -114,7 +114,8 @@ class SequenceFleet:
             torch.compiler.reset()
             self._widths = widths_below(int(self.train_set.lengths.max()))
             step: Callable[..., Any] = self.model.step  # type: ignore[assignment]
-            self._step = torch.compile(step, dynamic=False)
+            # Else both numbers of a dropout's key would be drawn anew for every vector of a loop.
+            self._step = torch.compile(step, dynamic=False, options={"fallback_random": True})
         self.progress.around = time.monotonic() - began
 
     @property

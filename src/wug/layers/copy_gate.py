@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from wug.core.errors import require_at_least
 from wug.core.registry import register
 from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.rectified_dropout import rectified_dropout
 from wug.functional.streams import dropout
 
 CLOSED = -3.0
@@ -98,8 +99,11 @@ class CopyGate(nn.Module):
 
     def forward(self, a: Tensor) -> Tensor:
         """Return the gates of columns that have read a."""
-        hidden = self.activation(F.linear(a, self.weight_in, self.bias_in))
-        hidden = dropout(hidden, self.dropout, self.training)
+        hidden = F.linear(a, self.weight_in, self.bias_in)
+        if self.activation is F.relu:
+            hidden = rectified_dropout(hidden, self.dropout, self.training)
+        else:
+            hidden = dropout(self.activation(hidden), self.dropout, self.training)
         gates = F.linear(hidden, self.weight_out, self.bias_out).sigmoid()
         if self.training and self.column_dropout:
             kept = torch.full_like(gates[..., :1], 1 - self.column_dropout)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.rectified_dropout import rectified_dropout
 from wug.functional.streams import dropout
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
@@ -99,6 +100,9 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
         """Map every column; which of them are padding does not matter."""
-        hidden = self.activation(F.linear(x, self.weight_in, self.bias_in))
-        hidden = dropout(hidden, self.dropout, self.training)
+        hidden = F.linear(x, self.weight_in, self.bias_in)
+        if self.activation is F.relu:
+            hidden = rectified_dropout(hidden, self.dropout, self.training)
+        else:
+            hidden = dropout(self.activation(hidden), self.dropout, self.training)
         return F.linear(hidden, self.weight_out, self.bias_out)
