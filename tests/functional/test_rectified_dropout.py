@@ -1,9 +1,10 @@
+"""Rectifier and dropout in one."""
+
 import pytest
 import torch
 from torch.testing import assert_close
 
-from wug.functional.rectified_dropout import rectified_dropout
-from wug.functional.streams import dropout
+from wug.functional.streams import dropout, rectified_dropout
 
 
 def seeded(function):

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from wug.core.errors import require_at_least
 from wug.core.registry import register
 from wug.functional.initialise import fill_uniform, xavier_bound
-from wug.functional.rectified_dropout import rectified_dropout
-from wug.functional.streams import dropout
+from wug.functional.streams import dropout, rectified_dropout
 
 CLOSED = -3.0
 
