@@ -207,6 +207,13 @@ def test_is_judged_when_its_time_is_over(monkeypatch):
     assert result.outcome["training_seconds"] == result.outcome["steps"] / 2
 
 
+def test_takes_a_step_even_if_making_the_data_took_all_the_time():
+    fleet = make_fleet(seconds=5.0)
+    fleet.progress.around = 60.0
+    (result,) = fleet.train()
+    assert result.outcome["steps"] == 1 and result.curves["step"] == [1]
+
+
 def test_widths_are_few_and_wide_enough():
     assert widths_below(6) == [1, 2, 3, 4, 5, 6]
     widths = widths_below(1_000)

@@ -247,6 +247,8 @@ class SequenceFleet:
     def done(self) -> bool:
         """Whether the steps or the time are over, or enough evaluations in a row were solved."""
         plan, progress = self.lot.plan, self.progress
+        if not progress.curves:  # making the data may take longer than there is time
+            return False
         enough = 0 < plan.patience <= progress.solved_for
         return enough or self.spent >= plan.amount or progress.step >= plan.steps
 
