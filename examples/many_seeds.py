@@ -35,6 +35,7 @@ def variant(operation: str, name: str) -> Variant:
     train, test = parse_range(name)
     return Variant(
         labels={"operation": operation, "range": name},
+        stream=("operation", "range"),
         task=SingleModule(operation=operation, train=train, test=test),
         learning_rate=Constant(1e-2),
     )

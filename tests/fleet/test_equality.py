@@ -118,7 +118,7 @@ def value_at(schedule: Schedule, step: int) -> float:
 
 def stream_of(lot: Lot, variant: Variant, seed: int) -> Tensor:
     """Every unit sees the same data; with independent streams every seed has its own."""
-    names = sorted((name, text) for name, text in variant.labels.items() if name != "unit")
+    names = sorted((name, variant.labels[name]) for name in variant.stream)
     own = [seed] if lot.streams == "independent" else []
     return torch.tensor(stream_key("train", *names, *own))  # type: ignore[arg-type]
 
@@ -170,6 +170,7 @@ def unit_lot(unit: str, streams: Any, dtype: torch.dtype, **changes: Any) -> Lot
         variants=tuple(
             Variant(
                 labels={"unit": unit, "operation": operation, "range": name},
+                stream=("operation", "range"),
                 task=SingleModule(
                     operation=operation, train=RANGES[name][0], test=RANGES[name][1], dtype=dtype
                 ),

@@ -19,7 +19,7 @@ from wug.core.schedules import Constant
 from wug.fleet.checkpoint import load_checkpoint, save_checkpoint
 from wug.fleet.optimisers import OPTIMISERS
 from wug.fleet.outcome import judge
-from wug.fleet.plan import Lot, Restart
+from wug.fleet.plan import Lot, Restart, Variant
 from wug.fleet.programs import make_program
 from wug.fleet.replica import Params, State, make_evaluation, make_observation, make_step
 from wug.fleet.restarts import NEVER, next_restarts
@@ -147,15 +147,15 @@ class Fleet:
     def _to_device(self, tree: Any) -> Any:
         return pytree.tree_map(lambda tensor: tensor.to(self.device), tree)
 
-    def _key(self, labels: Mapping[str, str], *rest: int) -> Tensor:
-        data = {name: value for name, value in sorted(labels.items()) if name != "unit"}
-        return torch.tensor(stream_key("train", *data.items(), *rest))  # type: ignore[arg-type]
+    def _key(self, variant: Variant, *rest: int) -> Tensor:
+        data = [(name, variant.labels[name]) for name in sorted(variant.stream)]
+        return torch.tensor(stream_key("train", *data, *rest))  # type: ignore[arg-type]
 
     def _groups(self) -> State:
         groups = [{"inputs": variant.task.input_values()} for variant in self.lot.variants]
         if self.lot.streams == "shared":
             for group, variant in zip(groups, self.lot.variants, strict=True):
-                group["key"] = self._key(variant.labels)  # type: ignore[assignment]
+                group["key"] = self._key(variant)  # type: ignore[assignment]
         stacked: State = self._to_device(stack(groups))
         return stacked
 
@@ -165,7 +165,7 @@ class Fleet:
             row = [{"targets": variant.task.target_values(seed)} for seed in self.lot.seeds]
             if self.lot.streams == "independent":
                 for replica, seed in zip(row, self.lot.seeds, strict=True):
-                    replica["key"] = self._key(variant.labels, seed)  # type: ignore[assignment]
+                    replica["key"] = self._key(variant, seed)  # type: ignore[assignment]
             rows.append(stack(row))
         replicas: State = self._to_device(stack(rows))
         shape = (len(self.lot.variants), len(self.lot.seeds))

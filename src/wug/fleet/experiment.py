@@ -17,7 +17,7 @@ from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.fleet.engine import Result
 from wug.fleet.plan import Build, Lot, Streams
 from wug.fleet.sequence_plan import SequenceLot
-from wug.records import Json, Record, identity
+from wug.records import DATA_EDITION, Json, Record, identity
 
 Scale = Literal["smoke", "laptop", "paper"]
 AnyLot = Lot | SequenceLot
@@ -104,6 +104,7 @@ class Experiment:
         departures: Where this differs from the paper, one sentence each.
         cells: Makes further cells for claims out of the records.
         title: For people.
+        data_edition: Raised when the experiment draws other data than before; part of the settings.
         row_units: First field of a row -> key of the registered unit or model that it is a case of,
             where the two differ and no lot says it.
     """
@@ -119,6 +120,12 @@ class Experiment:
     departures: tuple[str, ...] = ()
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
     row_units: Mapping[str, str] = field(default_factory=dict)
+    data_edition: int = 1
+
+    def __post_init__(self) -> None:
+        """Name the data edition in the settings."""
+        named = {**self.settings, DATA_EDITION: self.data_edition}
+        object.__setattr__(self, "settings", named)
 
     def record(self, result: Result, seconds: float) -> Record:
         """Turn a trained replica into a record."""

@@ -122,6 +122,8 @@ class Variant:
 
     Args:
         labels: The group's part of the records' key, such as unit, operation and range.
+        stream: Names of the labels that say what the data is, such as operation and range: groups
+            whose labels agree in these see the same training inputs, whatever network they train.
         task: Equal in class and shape to those of the other groups.
         learning_rate: Of the optimiser.
         penalty: Weight of the module's ``penalty(params)``; or weights by name, if the module
@@ -131,6 +133,7 @@ class Variant:
 
     labels: Mapping[str, str]
     task: Task
+    stream: tuple[str, ...] = ()
     learning_rate: Schedule = Constant(1e-3)
     penalty: Schedule | Mapping[str, Schedule] | None = None
     config: Mapping[str, Any] = field(default_factory=dict)

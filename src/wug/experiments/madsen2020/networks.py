@@ -19,6 +19,8 @@ from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.units.mlp import MLP
 
 HIDDEN = 2
+# Labels that say which network is trained; the others say on what.
+NETWORK_LABELS = ("model", "hidden_size", "strength")
 LEARNING_RATE = 1e-3
 # Iterations of the paper, which the ramps of the penalties are written for.
 ITERATIONS = 5_000_000
@@ -105,6 +107,11 @@ class Case:
     task: ArithmeticDataset
 
     @property
+    def stream(self) -> tuple[str, ...]:
+        """Names of the labels that say what the data is."""
+        return tuple(name for name in self.labels if name not in NETWORK_LABELS)
+
+    @property
     def config(self) -> dict[str, Any]:
         """The labels, and where the task differs from table 3."""
         changed = {
@@ -189,6 +196,7 @@ class Training:
             penalty = Ramp(peak, start // shorter, end // shorter)
         return Variant(
             labels=case.labels,
+            stream=case.stream,
             task=case.task,
             learning_rate=Constant(LEARNING_RATE),
             penalty=penalty,

@@ -154,6 +154,7 @@ class Training:
             variants=tuple(
                 Variant(
                     labels=labels,
+                    stream=tuple(name for name in labels if name != "unit"),
                     task=task,
                     learning_rate=Constant(LEARNING_RATE),
                     penalty=penalty,

@@ -176,6 +176,7 @@ def make_lot(
     variants = tuple(
         Variant(
             labels={"unit": unit, "relation": relation, "numbers": numbers},
+            stream=("relation", "numbers"),
             task=Comparison(relation=relation, **NUMBERS[numbers]),
             config={
                 "unit": unit,

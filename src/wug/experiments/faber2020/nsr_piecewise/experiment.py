@@ -66,6 +66,7 @@ def nsr_piecewise(options: RunOptions) -> Experiment:
     most_rows = None if options.scale == "paper" else FEWER_ROWS
     return Experiment(
         name="faber2020.nsr_piecewise",
+        data_edition=2,
         title="Piecewise functions by NSR and NAU (Faber and Wattenhofer, 2020; Mistry et al., "
         "2022, section 7.2)",
         settings={"steps": size.steps, "streams": streams, "dtype": "float64", "rows": most_rows},
@@ -101,6 +102,7 @@ def make_lot(
     penalty = After(1.0, round(PENALISED_FROM * steps))
     variant = Variant(
         labels={"branch": branch, "function": function},
+        stream=("function",),
         task=task,
         penalty=penalty,
         config={

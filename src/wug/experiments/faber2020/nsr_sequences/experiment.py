@@ -115,6 +115,7 @@ def make_lot(unit: str, name: str, seeds: tuple[int, ...], steps: int, streams: 
 
     variant = Variant(
         labels={"unit": unit, "task": name},
+        stream=("task",),
         task=task,
         config={
             "unit": unit,

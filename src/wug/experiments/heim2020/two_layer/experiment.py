@@ -143,6 +143,7 @@ def two_layer(options: RunOptions) -> Experiment:
     chosen = choose_rows(options.only or affordable, ROWS)
     return Experiment(
         name="heim2020.two_layer",
+        data_edition=2,
         title="Large Scale Arithmetic (Heim et al., 2020)",
         settings={"steps": size.steps, "streams": streams, "dtype": "float32"},
         lots=tuple(
@@ -177,6 +178,7 @@ def make_lot(
         variants.append(
             Variant(
                 labels={"model": name, "operation": operation},
+                stream=("operation",),
                 task=LargeScaleArithmetic(operation=operation, num_inputs=NUM_INPUTS),
                 learning_rate=Constant(rate),
                 penalty=penalty,

@@ -63,6 +63,7 @@ def ablation(options: RunOptions) -> Experiment:
     training = Training.choose(options, SCALES)
     return Experiment(
         name="madsen2020.ablation",
+        data_edition=2,
         title="Ablation of NMU by hidden size (Madsen and Johansen, 2020, figure 7)",
         settings=training.settings,
         lots=training.hidden_size_lots(

@@ -73,6 +73,7 @@ def dataset_parameters(options: RunOptions) -> Experiment:
     columns = choose_columns(options, known, GRIDS)
     return Experiment(
         name="madsen2020.dataset_parameters",
+        data_edition=2,
         title="Multiplication by parameters of the data (Madsen and Johansen, 2020, figure 8)",
         settings=training.settings,
         lots=tuple(

@@ -98,6 +98,7 @@ def gating(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="madsen2020.gating",
+        data_edition=2,
         title="Gates (Madsen and Johansen, 2020, table 5 and figure 9)",
         settings=training.settings,
         lots=lots,

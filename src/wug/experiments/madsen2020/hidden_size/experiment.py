@@ -53,6 +53,7 @@ def hidden_size(options: RunOptions) -> Experiment:
     training = Training.choose(options, SCALES)
     return Experiment(
         name="madsen2020.hidden_size",
+        data_edition=2,
         title="Multiplication by hidden size (Madsen and Johansen, 2020, figure 3)",
         settings=training.settings,
         lots=training.hidden_size_lots(

@@ -66,6 +66,7 @@ def input_range(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="madsen2020.input_range",
+        data_edition=2,
         title="Multiplication by input range (Madsen and Johansen, 2020, figure 3)",
         settings=training.settings,
         lots=lots,

@@ -74,6 +74,7 @@ def regularisation(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="madsen2020.regularisation",
+        data_edition=2,
         title="Strength of the penalty (Madsen and Johansen, 2020, figures 10-12)",
         settings=training.settings,
         lots=lots,

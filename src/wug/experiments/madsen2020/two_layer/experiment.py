@@ -74,6 +74,7 @@ def two_layer(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="madsen2020.two_layer",
+        data_edition=2,
         title="Arithmetic Dataset Task (Madsen and Johansen, 2020, tables 2 and 6)",
         settings=training.settings,
         lots=lots,

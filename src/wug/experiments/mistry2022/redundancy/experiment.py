@@ -82,6 +82,7 @@ def redundancy(options: RunOptions) -> Experiment:
             variants.append(
                 Variant(
                     labels={"unit": unit, "operation": operation, "range": name},
+                    stream=("operation", "range"),
                     task=task,
                     learning_rate=Constant(1e-3),
                     penalty=row.penalty,

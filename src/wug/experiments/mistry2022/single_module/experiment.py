@@ -171,6 +171,7 @@ def make_lot(
             variants.append(
                 Variant(
                     labels={"unit": unit, "operation": operation, "range": name},
+                    stream=("operation", "range"),
                     task=task,
                     learning_rate=Constant(recipe.learning_rate),
                     penalty=penalty,

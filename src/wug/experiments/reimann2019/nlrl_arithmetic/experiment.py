@@ -59,6 +59,7 @@ def nlrl_arithmetic(options: RunOptions) -> Experiment:
     seeds = tuple(range(options.seeds or size.seeds))
     return Experiment(
         name="reimann2019.nlrl_arithmetic",
+        data_edition=2,
         title="Arithmetic by NLRL (Reimann and Schwung, 2019; Mistry et al., 2022, section 7.1)",
         settings={"steps": size.steps, "streams": streams, "dtype": "float32"},
         lots=tuple(
@@ -107,6 +108,7 @@ def make_lot(
     variants = tuple(
         Variant(
             labels={"operators": operators, "operation": operation, "range": name},
+            stream=("operation", "range"),
             task=make_task(operation, name),
             learning_rate=Constant(3e-3),
             config={

@@ -91,6 +91,7 @@ def nlrl_boolean(options: RunOptions) -> Experiment:
     seeds = tuple(range(options.seeds or size.seeds))
     return Experiment(
         name="reimann2019.nlrl_boolean",
+        data_edition=2,
         title="Boolean functions by NLRL (Reimann and Schwung, 2019; Mistry et al., 2022, "
         "section 7.1)",
         settings={"steps": size.steps, "streams": streams, "dtype": "float32"},
@@ -128,6 +129,7 @@ def make_lot(
     variants = tuple(
         Variant(
             labels={"operators": operators, "units": units, "function": function},
+            stream=("function",),
             task=network.task(function),
             learning_rate=Constant(1e-2),
             config={

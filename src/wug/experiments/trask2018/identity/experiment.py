@@ -82,6 +82,7 @@ def identity(options: RunOptions) -> Experiment:
             variants=(
                 Variant(
                     labels={"model": model, "operation": operation},
+                    stream=("operation",),
                     task=Identity(),
                     learning_rate=Constant(LEARNING_RATE),
                     config={
@@ -103,6 +104,7 @@ def identity(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="trask2018.identity",
+        data_edition=2,
         title="Identity function (Trask et al., 2018, table 5)",
         settings={
             "steps": size.steps,

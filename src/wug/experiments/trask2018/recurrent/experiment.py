@@ -140,6 +140,7 @@ def recurrent(options: RunOptions) -> Experiment:
     chosen = choose_rows(options.only, ROWS)
     return Experiment(
         name="trask2018.recurrent",
+        data_edition=2,
         title="Recurrent arithmetic (Trask et al., 2018, tables 8 and 9)",
         settings={
             "steps": size.steps,
@@ -182,6 +183,7 @@ def make_lot(
     variants = tuple(
         Variant(
             labels={"model": name, "operation": operation},
+            stream=("operation",),
             task=RecurrentArithmetic(operation=operation),
             learning_rate=learning_rate,
             penalty=penalty,

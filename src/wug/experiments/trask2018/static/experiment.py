@@ -86,6 +86,7 @@ def static(options: RunOptions) -> Experiment:
     chosen = choose_rows(options.only, ROWS)
     return Experiment(
         name="trask2018.static",
+        data_edition=2,
         title="Static arithmetic (Trask et al., 2018, tables 6, 7 and 12)",
         settings={
             "steps": size.steps,
@@ -142,6 +143,7 @@ def make_lot(
     variants = tuple(
         Variant(
             labels={"model": model, "operation": operation},
+            stream=("operation",),
             task=StaticArithmetic(operation=operation, dtype=DTYPE),
             learning_rate=Constant(learning_rate),
             config={
