@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from wug.core.schedules import Constant
-from wug.fleet.engine import Fleet
-from wug.fleet.plan import Lot, TrainingPlan, Variant
 from wug.tasks.extrapolation.single_module import SingleModule, parse_range
+from wug.training.engine import Fleet
+from wug.training.plan import Lot, TrainingPlan, Variant
 
 
 class PowerLaw(nn.Module):

@@ -4,14 +4,14 @@ import pytest
 import torch
 
 from wug.core import index
-from wug.core.claims import Table
 from wug.core.errors import UserError
-from wug.fleet.engine import Fleet, initial_module
-from wug.fleet.experiment import RunOptions, choose_rows
-from wug.fleet.sequence_plan import SequenceLot
-from wug.fleet.verdicts import make_catalog
 from wug.functional.streams import stream_key
 from wug.records import config_hash, identity
+from wug.study.catalog import make_catalog
+from wug.study.claims import Table
+from wug.study.experiment import RunOptions, choose_rows
+from wug.training.engine import Fleet, initial_module
+from wug.training.sequence_plan import SequenceLot
 
 KEYS = [entry.key for entry in index.entries("experiment")]
 SCALES = ("smoke", "laptop", "paper")

@@ -11,11 +11,11 @@ from typing import Any
 
 from wug.core.errors import require_choice
 from wug.core.schedules import Constant, Ramp
-from wug.fleet.experiment import RunOptions, Size, choose_rows, drawn_twice
-from wug.fleet.plan import Build, Lot, Observe, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import Json
+from wug.study.experiment import RunOptions, Size, choose_rows, drawn_twice
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+from wug.training.plan import Build, Lot, Observe, Streams, TrainingPlan, Variant
 from wug.units.mlp import MLP
 
 HIDDEN = 2

@@ -13,10 +13,10 @@ import torch
 from wug.core.registry import register
 from wug.core.schedules import After
 from wug.experiments.faber2020.nsr_piecewise.claims import CLAIMS
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
 from wug.models.gated_piecewise import GatedPiecewise
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.piecewise import FUNCTIONS, Piecewise
+from wug.training.plan import Lot, Streams, TrainingPlan, Variant
 
 DEPARTURES = (
     "The seeds of a function learn from the same table; the authors draw one for each. "

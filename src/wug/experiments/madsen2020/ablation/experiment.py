@@ -19,7 +19,7 @@ from wug.experiments.madsen2020.networks import (
     choose_columns,
     choose_models,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size
+from wug.study.experiment import Experiment, Layout, RunOptions, Size
 
 # Neither layer is clamped after a step; both still are in the forward pass.
 UNCLAMPED = replace(NETWORKS["nmu"], options=({"clamp": "forward"}, {"clamp": "forward"}))

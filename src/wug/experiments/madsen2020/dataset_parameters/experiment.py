@@ -27,9 +27,9 @@ from wug.experiments.madsen2020.networks import (
     choose_columns,
     choose_swept,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+from wug.training.plan import Lot
 
 ROWS = tuple(product(SWEPT, PARAMETERS))
 DEPARTURES = (

@@ -14,9 +14,9 @@ from wug.experiments.madsen2020.four_inputs.published import (
     published_cells,
 )
 from wug.experiments.madsen2020.networks import LEARNING_RATE, NETWORKS, Training
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, TrainingPlan, Variant
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+from wug.training.plan import Lot, TrainingPlan, Variant
 
 ROWS = tuple((model, OPERATION) for model in MODELS)
 DEPARTURES = (

@@ -24,7 +24,7 @@ from wug.experiments.madsen2020.networks import (
     choose_models,
     choose_swept,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size
+from wug.study.experiment import Experiment, Layout, RunOptions, Size
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.tasks.extrapolation.single_module import parse_range
 

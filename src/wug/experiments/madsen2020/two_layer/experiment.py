@@ -27,7 +27,7 @@ from wug.experiments.madsen2020.two_layer.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 ROWS = tuple((model, operation) for model in MODELS for operation in OPERATIONS)

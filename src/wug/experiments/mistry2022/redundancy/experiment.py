@@ -14,9 +14,9 @@ from torch import nn
 from wug.core.registry import register
 from wug.core.schedules import After, Constant, Ramp, Schedule
 from wug.experiments.mistry2022.redundancy.claims import CLAIMS
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
-from wug.fleet.plan import Lot, Restart, TrainingPlan, Variant
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
 from wug.tasks.extrapolation.single_module import RANGES, SingleModule, parse_range
+from wug.training.plan import Lot, Restart, TrainingPlan, Variant
 from wug.units.inalu import INALU
 from wug.units.nau import NAU
 

@@ -14,11 +14,11 @@ from torch import nn
 from wug.core.registry import register
 from wug.core.schedules import Constant
 from wug.experiments.reimann2019.nlrl_arithmetic.claims import CLAIMS, RANGES
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.tasks.extrapolation.single_module import SingleModule, parse_range
+from wug.training.plan import Lot, Streams, TrainingPlan, Variant
 
 DEPARTURES = (
     "The source gives neither inputs nor training. Multiplication is that of the Single Module "

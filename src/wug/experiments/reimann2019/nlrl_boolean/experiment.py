@@ -14,10 +14,10 @@ from torch import nn
 from wug.core.registry import register
 from wug.core.schedules import Constant
 from wug.experiments.reimann2019.nlrl_boolean.claims import CLAIMS
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.boolean import FUNCTIONS, Boolean
+from wug.training.plan import Lot, Streams, TrainingPlan, Variant
 
 DEPARTURES = (
     "The source gives no training: Adam with a learning rate of 0.01, the mean squared error on "

@@ -16,9 +16,9 @@ from wug.experiments.trask2018.identity.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Build, Lot, TrainingPlan, Variant
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.identity import Identity
+from wug.training.plan import Build, Lot, TrainingPlan, Variant
 from wug.units.mlp import MLP
 
 HIDDEN, NUM_HIDDEN, LEARNING_RATE = 8, 3, 1e-2

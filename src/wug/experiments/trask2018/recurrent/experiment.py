@@ -20,11 +20,11 @@ from wug.experiments.trask2018.recurrent.published import (
     published_cells,
 )
 from wug.experiments.trask2018.relative import BASELINE
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Build, Lot, Streams, TrainingPlan, Variant
 from wug.models.recurrent_network import RecurrentNetwork
 from wug.models.recurrent_stack import RecurrentStack
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.recurrent_arithmetic import RecurrentArithmetic
+from wug.training.plan import Build, Lot, Streams, TrainingPlan, Variant
 
 HIDDEN = 2
 

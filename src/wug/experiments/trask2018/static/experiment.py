@@ -21,10 +21,10 @@ from wug.experiments.trask2018.static.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Build, Lot, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.static_arithmetic import StaticArithmetic
+from wug.training.plan import Build, Lot, Streams, TrainingPlan, Variant
 from wug.units.mlp import MLP
 
 HIDDEN, LEARNING_RATE, DTYPE = 2, 1e-2, torch.float64
