@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from wug.core.errors import UserError
 from wug.lab import Lab, find_checkpoints, keep, load
 from wug.models.arithmetic_stack import ArithmeticStack
-from wug.sources.sequences import SequenceTask
+from wug.sources.sequence_task import SequenceTask
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.productivity.listops import ListOps
 from wug.tasks.productivity.simple_arithmetic import SimpleArithmetic

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from wug.sources.problem_sets import collect, fingerprints, interleave, join
-from wug.sources.sequences import SequenceSet
+from wug.sources.sequence_set import SequenceSet
 
 
 def draw(rng):

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from wug.core.index import build, get
-from wug.sources.sequences import SPLITS, SequenceTask
+from wug.interfaces.interface import SPLITS
+from wug.sources.sequence_task import SequenceTask
 
 TASKS = [
     entry for entry in build()

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from wug.sources.sequences import SequenceSet
+from wug.sources.sequence_set import SequenceSet
 from wug.training.batches import Batches
 from wug.training.sequence_plan import SequencePlan
 

@@ -3,7 +3,7 @@
 import pytest
 
 from wug.core.errors import UserError
-from wug.sources.sequences import SequenceSet
+from wug.sources.sequence_set import SequenceSet
 from wug.training.curriculum import Curriculum
 from wug.training.sequence_plan import SequencePlan
 

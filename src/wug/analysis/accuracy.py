@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.sources.sequences import SequenceSet
+from wug.sources.sequence_set import SequenceSet
 from wug.sources.table_lookup import write_problems
 from wug.stats.interval import Estimate
 from wug.stats.wilson import wilson

@@ -20,7 +20,8 @@ from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
 from wug.functional.columns import NUM_ENDS
 from wug.records import Json
-from wug.sources.sequences import SequenceSet, SequenceTask
+from wug.sources.sequence_set import SequenceSet
+from wug.sources.sequence_task import SequenceTask
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]

@@ -12,7 +12,8 @@ from torch import nn
 from wug.analysis.formula import read_formula
 from wug.analysis.routing import routing_record
 from wug.core.errors import UserError
-from wug.sources.sequences import SequenceSet, SequenceTask
+from wug.sources.sequence_set import SequenceSet
+from wug.sources.sequence_task import SequenceTask
 
 MOST_TOKENS = 256
 MOST_WEIGHTS = 500

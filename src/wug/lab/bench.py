@@ -14,7 +14,7 @@ from torch import nn
 from wug.core import index
 from wug.core.errors import UserError
 from wug.lab.answers import answer_numbers, answer_sequence
-from wug.sources.sequences import SequenceTask
+from wug.sources.sequence_task import SequenceTask
 from wug.training.kept_networks import find_checkpoints, load, read_about, task_of
 
 MOST_LETTERS = 4_000

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import pad
 
-from wug.sources.sequences import SequenceSet
+from wug.sources.sequence_set import SequenceSet
 
 
 def fingerprints(problems: SequenceSet) -> NDArray[np.uint64]:

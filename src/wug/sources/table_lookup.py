@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from wug.core.errors import UserError, require_at_least
-from wug.sources.sequences import SequenceSet
+from wug.sources.sequence_set import SequenceSet
 
 FUNCTION_NAMES = tuple(ascii_letters)
 # Tokens are single bytes.

@@ -15,7 +15,7 @@ from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.core.folders import RUNS
 from wug.core.schedules import WarmUp
 from wug.records import Run, RunStore, read_run
-from wug.sources.sequences import SequenceTask
+from wug.sources.sequence_task import SequenceTask
 from wug.study.catalog import make_catalog
 from wug.study.experiment import Experiment, Layout
 from wug.training.sequence_plan import SequenceLot, SequencePlan

@@ -21,7 +21,7 @@ from wug.analysis.symbols import compare_symbols, compatibility
 from wug.core.errors import UserError
 from wug.records import Json, write_trace
 from wug.records.traces import trace_path
-from wug.sources.sequences import SequenceTask
+from wug.sources.sequence_task import SequenceTask
 from wug.tasks.systematicity.ctlpp import CTLpp
 from wug.training.kept_networks import load, read_about
 

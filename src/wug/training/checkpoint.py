@@ -1,94 +1,93 @@
-"""A fleet's memory as one safetensors file, written atomically."""
+"""Where a training can go on, as one safetensors file that is written atomically."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
-from torch.utils import _pytree as pytree
 
-from wug.records import config_hash, write_atomic
+from wug.core.errors import UserError
+from wug.records import Json, write_atomic
+from wug.training.engine import Tree
 
-if TYPE_CHECKING:
-    from wug.training.engine import Fleet
-
-
-def fingerprint(fleet: Fleet) -> str:
-    """Return a hash of everything that must agree for a checkpoint to be of use."""
-    lot = fleet.lot
-    return config_hash(
-        {
-            "plan": repr(lot.plan),
-            "seeds": list(lot.seeds),
-            "streams": lot.streams,
-            "variants": [
-                [dict(v.labels), repr(v.learning_rate), repr(v.penalty), repr(v.task)]
-                for v in lot.variants
-            ],
-        }
-    )
+SEPARATOR = "/"
 
 
-def as_tree(fleet: Fleet) -> dict[str, object]:
-    """Return the memory as a tree of tensors."""
-    memory = fleet.memory
-    return {
-        "state": memory.state,
-        "best": memory.best,
-        "best_error": memory.best_error,
-        "curves": {name: rows[: memory.num_rows] for name, rows in memory.curves.items()},
-        "restarts": torch.tensor(memory.restarts),
-        "started": torch.tensor(memory.started),
-        "replicas": {
-            name: value
-            for name, value in fleet.replicas.items()
-            if name in ("penalty_on", "restart_at", "fresh")
-        },
-        "step": torch.tensor(memory.step),
-    }
+def flatten(tree: Tree, path: str = "") -> dict[str, Tensor]:
+    """Name every tensor of a tree by its path.
+
+    Raises:
+        ValueError: A name has the separator of paths in it.
+
+    Example:
+        >>> import torch
+        >>> flatten({"params": {"layer.weight": torch.ones(1)}})
+        {'params/layer.weight': tensor([1.])}
+    """
+    flat: dict[str, Tensor] = {}
+    for name, value in tree.items():
+        if SEPARATOR in name:
+            raise ValueError(f"checkpoint: a name must be without {SEPARATOR!r}; got {name!r}.")
+        if isinstance(value, dict):
+            flat |= flatten(value, f"{path}{name}{SEPARATOR}")
+        else:
+            flat[f"{path}{name}"] = value.detach().contiguous()
+    return flat
 
 
-def flatten(tree: object) -> dict[str, Tensor]:
-    """Name every tensor of a tree by its path."""
-    leaves, _ = pytree.tree_flatten_with_path(tree)
-    return {pytree.keystr(path): leaf.contiguous() for path, leaf in leaves}
+def unflatten(flat: dict[str, Tensor]) -> Tree:
+    """Return the tree of `flatten`."""
+    tree: Tree = {}
+    for path, value in flat.items():
+        *folders, name = path.split(SEPARATOR)
+        branch = tree
+        for folder in folders:
+            branch = branch.setdefault(folder, {})
+        branch[name] = value
+    return tree
 
 
-def save_checkpoint(path: Path, fleet: Fleet) -> None:
-    """Write the fleet's memory."""
-    write_atomic(path, save(flatten(as_tree(fleet)), {"fingerprint": fingerprint(fleet)}))
+def save_checkpoint(path: Path, tree: Tree, about: dict[str, Json], fingerprint: str) -> None:
+    """Write a checkpoint.
+
+    Args:
+        path: The file.
+        tree: Nested dicts of tensors.
+        about: Everything else, as JSON.
+        fingerprint: Hash of the configuration of the training.
+    """
+    # Tensors that share memory would not be saved; copies of copies are rare and small.
+    tensors = {name: value.clone() for name, value in flatten(tree).items()}
+    write_atomic(path, save(tensors, {"fingerprint": fingerprint, "about": json.dumps(about)}))
 
 
-def load_checkpoint(path: Path, fleet: Fleet) -> bool:
-    """Restore the fleet's memory from a file; False if it is absent, torn or of another lot."""
+def load_checkpoint(path: Path, fingerprint: str) -> tuple[Tree, dict[str, Any]] | None:
+    """Read a checkpoint; None if there is no file.
+
+    Raises:
+        UserError: The file is torn, or of a training with another configuration.
+    """
     try:
         with safe_open(path, framework="pt") as file:
-            if (file.metadata() or {}).get("fingerprint") != fingerprint(fleet):
-                return False
-            saved = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (FileNotFoundError, SafetensorError):
-        return False
-    memory = fleet.memory
-    tree = as_tree(fleet)
-    tree.pop("curves")
-    leaves, spec = pytree.tree_flatten_with_path(tree)
-    restored = pytree.tree_unflatten(
-        [saved[pytree.keystr(place)].to(leaf.device) for place, leaf in leaves], spec
-    )
-    memory.state, memory.best = restored["state"], restored["best"]
-    memory.best_error = restored["best_error"]
-    for name in ("validation", "test", "sparsity", "finite"):
-        rows = saved.get(f"['curves'][{name!r}]")
-        if rows is not None:
-            memory.num_rows = len(rows)
-            whole = rows.new_zeros((fleet.num_rows, *rows.shape[1:])).to(fleet.device)
-            whole[: len(rows)] = rows
-            memory.curves[name] = whole
-    memory.restarts, memory.started = restored["restarts"].numpy(), restored["started"].numpy()
-    memory.step = int(restored["step"])
-    fleet.replicas.update(restored["replicas"])
-    return True
+            metadata = file.metadata() or {}
+            if metadata.get("fingerprint") != fingerprint:
+                raise UserError(
+                    f"{path.name} is the checkpoint of a training with another configuration; "
+                    "this one starts from the beginning."
+                )
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        about: dict[str, Any] = json.loads(metadata["about"])
+    except FileNotFoundError:
+        return None
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(
+            f"{path.name} can't be read as a checkpoint ({error}); the training starts from the "
+            "beginning."
+        ) from None
+    return unflatten(tensors), about

@@ -19,9 +19,10 @@ import torch
 from wug.core.errors import UserError, WorkError
 from wug.core.index import import_target
 from wug.records import RunStore
+from wug.training.loop import Training
 from wug.training.lots import Trainings, missing
 from wug.training.programs import wants_compile
-from wug.training.work import WorkOptions, make_fleet, unfinished, work
+from wug.training.work import WorkOptions, unfinished, work
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,10 +50,10 @@ def eager_minutes(
     done = store.finished()
     for lot in experiment.lots:
         for block in missing(lot, done):
-            fleet = make_fleet(block, device=device, compiled=False)
-            fleet.advance(1)
+            training = Training(block, device=device, compiled=False)
+            training.advance(1)
             began = time.monotonic()
-            fleet.advance(1 + PROBE_STEPS)
+            training.advance(1 + PROBE_STEPS)
             seconds += (time.monotonic() - began) / PROBE_STEPS * block.plan.steps
     return seconds / workers / 60
 

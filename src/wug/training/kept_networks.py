@@ -11,17 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import nn
+from torch import Tensor, nn
 
 from wug.core import index
+from wug.core.configs import as_config
 from wug.core.errors import UserError
-from wug.records import write_atomic
-from wug.sources.sequences import SequenceTask
+from wug.records import Json, write_atomic
+from wug.sources.sequence_task import SequenceTask
 
 PLACE = "models/*.safetensors"
 
@@ -135,28 +136,36 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[nn.Module, Seq
     return network.to(device).eval(), task
 
 
-def keep(
+def keep_network(
     path: Path,
-    network: nn.Module,
+    weights: Mapping[str, Tensor],
     *,
     model: str,
     options: Mapping[str, Any],
-    labels: Mapping[str, str] | None = None,
+    task: Any = None,
+    **facts: Json,
 ) -> None:
-    """Write a network that reads numbers, such as a stack of units, for the lab.
+    """Write a network for the lab and for trainings that need it.
 
     Args:
         path: ``<folder>/models/<name>.safetensors``.
-        network: Trained.
+        weights: Of the trained network, by name.
         model: Key of its registered model.
-        options: Its keyword arguments, as JSON, sizes included.
-        labels: What tells it from others.
+        options: Its keyword arguments, as JSON; sizes included if there is no task.
+        task: That it was trained on; None if it reads plain rows of numbers.
+        **facts: What tells it from others, such as labels, seed and test_error.
 
     Raises:
         UserError: There is no such model.
         StorageError: The disk refuses.
     """
-    index.entry("model", model)
-    about = {"model": model, "model_options": dict(options), "labels": dict(labels or {})}
-    weights = {name: value.detach().contiguous() for name, value in network.state_dict().items()}
-    write_atomic(path, save(weights, {"about": json.dumps(about)}))
+    about: dict[str, Any] = {"model": model, "model_options": dict(options)}
+    if ":" not in model:
+        index.entry("model", model)
+    if task is not None:
+        about["task"] = type(task).__module__.rsplit(".", 1)[-1]
+        config = cast(dict[str, Json], as_config(task))
+        about["task_options"] = {name: v for name, v in config.items() if name != "kind"}
+    about |= facts
+    tensors = {name: value.detach().contiguous() for name, value in weights.items()}
+    write_atomic(path, save(tensors, {"about": json.dumps(about)}))

@@ -1,4 +1,4 @@
-"""Lots of either engine: what is left of them, and the records of what was trained."""
+"""Lots: what is left of them, and the records of what was trained."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ import torch
 
 import wug
 from wug.records import Json, Record, identity
-from wug.training.engine import Result
+from wug.training.loop import Result
 from wug.training.plan import Lot
-from wug.training.sequence_plan import SequenceLot
-
-AnyLot = Lot | SequenceLot
 
 
 class Trainings(Protocol):
@@ -34,7 +31,7 @@ class Trainings(Protocol):
     def settings(self) -> Mapping[str, Json]: ...  # noqa: D102
 
     @property
-    def lots(self) -> tuple[AnyLot, ...]: ...  # noqa: D102
+    def lots(self) -> tuple[Lot, ...]: ...  # noqa: D102
 
 
 def make_record(name: str, result: Result, seconds: float) -> Record:
@@ -68,7 +65,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def missing(lot: AnyLot, finished: set[str]) -> Iterator[AnyLot]:
+def missing(lot: Lot, finished: set[str]) -> Iterator[Lot]:
     """Yield what is left of a lot, in rectangular blocks of groups that miss the same seeds.
 
     Args:

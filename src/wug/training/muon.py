@@ -1,4 +1,4 @@
-"""Muon (Jordan et al., 2024), and the choice of an optimiser for networks that read sequences."""
+"""Muon (Jordan et al., 2024): momentum whose every direction counts alike."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Adam, AdamW, Optimizer
-
-from wug.training.sequence_plan import SequencePlan
+from torch.optim import Optimizer
 
 # Of the odd polynomial that raises all singular values towards 1, the small ones most.
 LINEAR, CUBIC, QUINTIC = 3.4445, -4.7750, 2.0315
@@ -39,7 +37,7 @@ def orthogonalised(matrices: Tensor) -> Tensor:
     return x
 
 
-class Muon(Optimizer):
+class TorchMuon(Optimizer):
     """Momentum whose every direction counts alike: the update of a matrix is made orthogonal.
 
     Rare directions of the gradient, such as those of an entry of a table that few problems need,
@@ -63,7 +61,7 @@ class Muon(Optimizer):
     Example:
         >>> weight = nn.Parameter(torch.zeros(2, 2))
         >>> weight.grad = torch.tensor([[1.0, 0.0], [0.0, 1e-3]])
-        >>> Muon([weight], lr=0.1).step()
+        >>> TorchMuon([weight], lr=0.1).step()
         >>> bool((weight.diagonal() < -0.05).all())
         True
 
@@ -133,19 +131,3 @@ def hidden_matrices(model: nn.Module, num_classes: int | None = None) -> list[nn
         for weight in model.parameters()
         if weight.ndim == 2 and min(weight.shape) > 1 and id(weight) not in outer
     ]
-
-
-def make_optimisers(
-    model: nn.Module, plan: SequencePlan, num_classes: int | None = None
-) -> list[Optimizer]:
-    """Return what trains a network as planned; the learning rate is set in every step."""
-    matrices = hidden_matrices(model, num_classes) if plan.optimiser == "muon" else []
-    hidden = {id(weight) for weight in matrices}
-    others = [weight for weight in model.parameters() if id(weight) not in hidden]
-    kind = Adam if plan.optimiser == "adam" else AdamW
-    optimisers: list[Optimizer] = []
-    if matrices:
-        optimisers.append(Muon(matrices, lr=0.0, weight_decay=plan.weight_decay))
-    if others:
-        optimisers.append(kind(others, lr=0.0, weight_decay=plan.weight_decay, fused=True))
-    return optimisers

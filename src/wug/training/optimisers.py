@@ -1,78 +1,136 @@
-"""torch's optimisers as pure updates of one parameter; what depends on the step alone is given.
+"""Optimisers as data: what a plan names, and what either engine makes of it.
 
-Each optimiser is a pair: `controls`, computed on the host in float64 from steps and learning
-rates, and `update`, which a program applies to every parameter of every replica.
+The stacked engine needs an optimiser as a pure function; one that has none is trained by the single
+engine, with torch's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-from torch import Tensor
+import torch
+from torch import nn
+from torch.optim import Optimizer
 
-from wug.core.schedules import Steps, Values
+from wug.training.muon import TorchMuon, hidden_matrices
+from wug.training.pure_optimisers import PureOptimiser, adam, rmsprop, sgd
 
-Update = Callable[[Tensor, Tensor, Sequence[Tensor], Sequence[Tensor]], tuple[Tensor, list[Tensor]]]
+
+class Optimiser(Protocol):
+    """Moves parameters along their gradients; the learning rate is given in every step."""
+
+    def pure(self) -> PureOptimiser | None:
+        """Return the optimiser as a pure function; None if there is no such form."""
+        ...
+
+    def make(self, network: nn.Module, num_outputs: int | None) -> list[Optimizer]:
+        """Return torch's optimisers of a network's parameters.
+
+        Args:
+            network: What they are for.
+            num_outputs: Number of features of the network's answer, if known.
+        """
+        ...
 
 
 @dataclass(frozen=True)
-class Optimiser:
-    """A pure optimiser.
+class Adam:
+    """Adam (kingma2015)."""
 
-    Args:
-        num_slots: Tensors of state per parameter, initially zero.
-        controls: (steps, learning rates) -> rows of numbers, one row per control.
-        update: (parameter, gradient, slots, controls) -> (parameter, slots).
-    """
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
 
-    num_slots: int
-    controls: Callable[[Steps, Values], list[NDArray[np.float64]]]
-    update: Update
+    def pure(self) -> PureOptimiser:
+        """Return the pure form."""
+        return adam(self.beta1, self.beta2, self.epsilon)
 
-
-def adam(beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Optimiser:
-    """Adam (kingma2015) with the operations of `torch.optim.Adam` in their order."""
-
-    def controls(steps: Steps, rates: Values) -> list[NDArray[np.float64]]:
-        count = steps + 1.0
-        return [rates / (1 - beta1**count), np.sqrt(1 - beta2**count)]
-
-    def update(
-        parameter: Tensor, gradient: Tensor, slots: Sequence[Tensor], now: Sequence[Tensor]
-    ) -> tuple[Tensor, list[Tensor]]:
-        mean, square = slots
-        step_size, correction = now
-        mean = mean + (gradient - mean) * (1 - beta1)
-        square = square * beta2 + gradient * gradient * (1 - beta2)
-        return parameter - step_size * mean / (square.sqrt() / correction + epsilon), [mean, square]
-
-    return Optimiser(2, controls, update)
+    def make(self, network: nn.Module, num_outputs: int | None) -> list[Optimizer]:
+        """Return torch's Adam."""
+        betas = self.beta1, self.beta2
+        parameters = network.parameters()
+        return [torch.optim.Adam(parameters, 0.0, betas, self.epsilon, fused=True)]
 
 
-def rmsprop(alpha: float = 0.99, epsilon: float = 1e-8) -> Optimiser:
-    """RMSProp with the operations of `torch.optim.RMSprop`."""
+@dataclass(frozen=True)
+class AdamW:
+    """Adam with decoupled weight decay."""
 
-    def update(
-        parameter: Tensor, gradient: Tensor, slots: Sequence[Tensor], now: Sequence[Tensor]
-    ) -> tuple[Tensor, list[Tensor]]:
-        square = slots[0] * alpha + gradient * gradient * (1 - alpha)
-        return parameter - now[0] * gradient / (square.sqrt() + epsilon), [square]
+    weight_decay: float = 0.0
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
 
-    return Optimiser(1, lambda steps, rates: [rates], update)
+    def pure(self) -> PureOptimiser | None:
+        """Return the pure form, which has no weight decay."""
+        return None if self.weight_decay else adam(self.beta1, self.beta2, self.epsilon)
+
+    def make(self, network: nn.Module, num_outputs: int | None) -> list[Optimizer]:
+        """Return torch's AdamW."""
+        return [_adamw(list(network.parameters()), self)]
 
 
-def sgd() -> Optimiser:
+@dataclass(frozen=True)
+class Muon:
+    """Muon (jordan2024) for the matrices between layers, AdamW for everything else."""
+
+    weight_decay: float = 0.0
+    momentum: float = 0.95
+
+    def pure(self) -> None:
+        """Return None: matrices are orthogonalised together, not each by itself."""
+        return
+
+    def make(self, network: nn.Module, num_outputs: int | None) -> list[Optimizer]:
+        """Return both optimisers, without one that would have nothing to do."""
+        matrices = hidden_matrices(network, num_outputs)
+        hidden = {id(weight) for weight in matrices}
+        others = [weight for weight in network.parameters() if id(weight) not in hidden]
+        optimisers: list[Optimizer] = []
+        if matrices:
+            optimisers.append(
+                TorchMuon(matrices, lr=0.0, weight_decay=self.weight_decay, momentum=self.momentum)
+            )
+        if others:
+            optimisers.append(_adamw(others, AdamW(weight_decay=self.weight_decay)))
+        return optimisers
+
+
+@dataclass(frozen=True)
+class RMSprop:
+    """RMSProp, with momentum if it is given."""
+
+    alpha: float = 0.99
+    epsilon: float = 1e-8
+    momentum: float = 0.0
+
+    def pure(self) -> PureOptimiser:
+        """Return the pure form."""
+        return rmsprop(self.alpha, self.epsilon, self.momentum)
+
+    def make(self, network: nn.Module, num_outputs: int | None) -> list[Optimizer]:
+        """Return torch's RMSprop."""
+        parameters = network.parameters()
+        return [
+            torch.optim.RMSprop(parameters, 0.0, self.alpha, self.epsilon, momentum=self.momentum)
+        ]
+
+
+@dataclass(frozen=True)
+class SGD:
     """Plain gradient descent."""
 
-    def update(
-        parameter: Tensor, gradient: Tensor, slots: Sequence[Tensor], now: Sequence[Tensor]
-    ) -> tuple[Tensor, list[Tensor]]:
-        return parameter - now[0] * gradient, []
+    def pure(self) -> PureOptimiser:
+        """Return the pure form."""
+        return sgd()
 
-    return Optimiser(0, lambda steps, rates: [rates], update)
+    def make(self, network: nn.Module, num_outputs: int | None) -> list[Optimizer]:
+        """Return torch's SGD."""
+        return [torch.optim.SGD(network.parameters(), 0.0)]
 
 
-OPTIMISERS: dict[str, Callable[[], Optimiser]] = {"adam": adam, "rmsprop": rmsprop, "sgd": sgd}
+def _adamw(parameters: list[nn.Parameter], data: AdamW) -> Optimizer:
+    return torch.optim.AdamW(
+        parameters, 0.0, (data.beta1, data.beta2), data.epsilon, data.weight_decay, fused=True
+    )

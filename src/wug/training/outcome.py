@@ -1,50 +1,132 @@
-"""What became of a replica, read off its curves as the reference does."""
+"""What became of a replica: the outcome that its record holds, schema 2."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Curve = NDArray[np.float64]
+from wug.interfaces.interface import Interface
+from wug.training.engine import Floats
+
+SCHEMA = 2
+
+Evaluation = Mapping[str, Mapping[str, Floats]]
+"""split -> measure -> sums and counts, (replica, group, 2)."""
 
 
-def selected_row(validation: Curve) -> int:
-    """Return the first row with the lowest validation error; the last if all are NaN.
+def mean(counts: Floats) -> float:
+    """Return the mean of some counts, (group, 2): the sum of sums over the sum of counts.
 
     Example:
-        >>> selected_row(np.array([3.0, np.nan, 1.0, 1.0]))
-        2
+        >>> mean(np.array([[1.0, 10.0], [2.0, 10.0]]))
+        0.15
     """
-    if np.isnan(validation).all():
-        return len(validation) - 1
-    return int(np.argmax(validation == np.nanmin(validation)))
+    total, number = counts.sum(0)
+    return float(total / number) if number else float("nan")
 
 
-def judge(steps: Curve, curves: dict[str, Curve], threshold: float, finite: bool) -> dict[str, Any]:
+def values(evaluation: Evaluation, replica: int) -> dict[str, dict[str, float]]:
+    """Return split -> measure -> number of one replica."""
+    return {
+        split: {measure: mean(counts[replica]) for measure, counts in measures.items()}
+        for split, measures in evaluation.items()
+    }
+
+
+def by_group(
+    evaluation: Evaluation, replica: int, groups: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Return split -> measure -> group -> number of one replica, for splits with groups."""
+    return {
+        split: {
+            measure: {
+                name: mean(counts[replica, index : index + 1])
+                for index, name in enumerate(groups[split])
+                if counts[replica, index, 1]
+            }
+            for measure, counts in measures.items()
+        }
+        for split, measures in evaluation.items()
+        if len(groups[split]) > 1 or groups[split][0]
+    }
+
+
+def selected_row(errors: Floats, ties: str = "first") -> int:
+    """Return the row with the lowest error; the last one if all are NaN.
+
+    Example:
+        >>> selected_row(np.array([3.0, np.nan, 1.0, 1.0])), selected_row(np.ones(2), "last")
+        (2, 1)
+    """
+    if np.isnan(errors).all():
+        return len(errors) - 1
+    best = np.flatnonzero(errors == np.nanmin(errors))
+    return int(best[0] if ties == "first" else best[-1])
+
+
+def deciding_split(watched: Sequence[str]) -> str:
+    """Return the watched split whose errors say when a training was solved.
+
+    Example:
+        >>> deciding_split(("validation", "test")), deciding_split(("validation",))
+        ('test', 'validation')
+    """
+    return next(s for s in ("test", "ood_validation", "validation") if s in watched)
+
+
+def first_solved(steps: Floats, errors: Floats, threshold: float) -> int | None:
+    """Return the first evaluated step with an error of at most the threshold."""
+    below = np.flatnonzero(errors <= threshold)
+    return int(steps[below[0]]) if len(below) else None
+
+
+def make_outcome(
+    *,
+    interface: Interface,
+    engine: str,
+    threshold: float,
+    steps: int,
+    selected_step: int,
+    solved_at: int | None,
+    selected: Mapping[str, Mapping[str, float]],
+    final: Mapping[str, Mapping[str, float]],
+    groups: Mapping[str, Any],
+    observed: Mapping[str, float],
+    notes: Mapping[str, Any],
+) -> dict[str, Any]:
     """Return the outcome of one training.
 
-    Solved means that the test error at the selected row is below the threshold; ``solved_at`` is
-    the first row with such an error, whether selected or not.
-
     Args:
-        steps: The step of each row.
-        curves: ``validation`` and ``test`` errors, and ``sparsity`` if the module has weights.
-        threshold: Largest test error of a solution.
-        finite: Whether the parameters were finite at the end.
+        interface: Of the task.
+        engine: Which one trained it.
+        threshold: Greatest test error of a solution.
+        steps: Number of steps taken.
+        selected_step: Step of the selected weights.
+        solved_at: First evaluated step at which it was solved.
+        selected: split -> measure -> number, with the selected weights.
+        final: The same with the last weights.
+        groups: ``selected`` and ``final`` -> split -> measure -> group -> number.
+        observed: What was read off the selected weights.
+        notes: Further keys.
     """
-    row = selected_row(curves["validation"])
-    below = np.flatnonzero(curves["test"] < threshold)
-    solved = bool(curves["test"][row] < threshold)
+    observed = dict(observed)
+    finite = bool(observed.pop("finite", 1.0))
+    solved = selected["test"][interface.curve("test")] <= threshold
     outcome: dict[str, Any] = {
+        "schema": SCHEMA,
         "status": "solved" if solved else "unsolved" if finite else "diverged",
         "solved": solved,
         "diverged": not finite,
+        "engine": engine,
         "threshold": threshold,
-        "selected_step": int(steps[row]),
-        "solved_at": int(steps[below[0]]) if solved else None,
+        "steps": steps,
+        "selected_step": selected_step,
+        "solved_at": solved_at if solved else None,
+        "selected": {split: dict(measures) for split, measures in selected.items()},
+        "final": {split: dict(measures) for split, measures in final.items()},
     }
-    for name, curve in curves.items():
-        outcome[f"{name}_error"] = float(curve[row])
-    return outcome
+    if any(groups.values()):
+        outcome["groups"] = dict(groups)
+    return {**outcome, "observed": observed, **notes}

@@ -1,61 +1,50 @@
-"""How a lot of replicas is trained, as data."""
+"""How networks are trained, as data: a plan made of parts, and the lots that it is applied to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from wug.core import index
+from wug.core.configs import as_config
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.schedules import Constant, Schedule
+from wug.functional.streams import stream_key
+from wug.interfaces.interface import Selection
+from wug.records import Json
+from wug.sources.samplers import Curriculum, Sampler
+from wug.training.optimisers import Adam, Optimiser
 
 Build = Callable[[torch.Generator], nn.Module]
 Streams = Literal["shared", "independent"]
-Observe = Callable[[nn.Module, dict[str, Tensor], Tensor], dict[str, Tensor]]
+Observe = Callable[[nn.Module, Any], Mapping[str, float]]
+EngineName = Literal["auto", "stacked", "single"]
+
+PRECISIONS = ("float32", "bfloat16")
+# Parts that every configuration names.
+ALWAYS = ("steps", "batch_size", "evaluate_every", "optimiser", "learning_rate")
+# No training gets so far in its time.
+ENDLESS = 1_000_000_000
 
 
-class Task(Protocol):
-    """What the fleet asks of a task; every method is pure."""
+@dataclass(frozen=True, kw_only=True)
+class Clip:
+    """How gradients are bounded: first their norm, then each value.
 
-    @property
-    def dtype(self) -> torch.dtype:
-        """Return the type of inputs and targets."""
-        ...
+    Args:
+        norm: All gradients of a replica together are scaled to at most this norm.
+        value: Every number is clipped to [-value, value].
+        groups: Prefix of parameters' names -> the greatest norm of those parameters, instead of
+            ``norm``.
+    """
 
-    def input_values(self) -> dict[str, Tensor]:
-        """Return the numbers that shape the inputs."""
-        ...
-
-    def target_values(self, seed: int) -> dict[str, Tensor]:
-        """Return the numbers that shape the targets of one replica."""
-        ...
-
-    def inputs(self, values: Mapping[str, Tensor], key: Tensor, step: Tensor, size: int) -> Tensor:
-        """Draw a batch of inputs."""
-        ...
-
-    def targets(self, values: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """Compute the targets of a batch."""
-        ...
-
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Return the training and validation error of a batch."""
-        ...
-
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Return the error of a test set."""
-        ...
-
-    def evaluation_inputs(self, split: str) -> Tensor:
-        """Return the fixed inputs of an evaluation split."""
-        ...
-
-    def threshold(self) -> float:
-        """Return the largest test error that counts as solved."""
-        ...
+    norm: float | None = None
+    value: float | None = None
+    groups: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,46 +63,158 @@ class Restart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingPlan:
-    """Optimiser, penalty, clipping and evaluation of one lot.
+class Stopping:
+    """When a training ends before its last step.
+
+    Args:
+        patience: After so many evaluations in a row that were solved; 0 means never.
+        seconds: In time to be judged after so many seconds, making the data and all evaluations
+            included; None means that time does not count.
+    """
+
+    patience: int = 0
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How a lot is trained.
 
     Args:
         steps: Number of optimiser steps.
         batch_size: Rows of a training batch.
-        evaluate_every: Steps between evaluations; the first is before the first step.
-        optimiser: ``"adam"``, ``"rmsprop"`` or ``"sgd"``, with torch's default settings.
-        clip_value: Gradients are clipped to [-clip_value, clip_value].
-        clip_norm: Gradients of a replica are scaled to at most this norm.
-        penalty_below: The penalty counts only while the last validation error is below this.
+        evaluate_every: Steps between evaluations.
+        evaluate_first: Whether there is an evaluation before the first step.
+        optimiser: See `wug.training.optimisers`.
+        learning_rate: Of the optimiser; a variant may have its own.
+        terms: Weights of the penalties of a network, and of the auxiliary terms that it returns, by
+            name; a variant may have its own. The terms of the task have the weight 1 unless they
+            are named here.
+        terms_below: The weights of ``terms`` count only while the last selecting measure is below
+            this.
+        clip: Bounds of the gradients.
+        sampler: Which examples of a finite set make a batch; the task's own if not given.
+        curriculum: When harder problems are added.
+        selection: Which weights are kept; the interface's own if not given.
+        watched: Splits that are evaluated during training; the interface's own if not given.
+        stopping: When to end early.
+        averaging: If above 0, what is evaluated and kept are not the last weights but their moving
+            average, which keeps this share of itself in every step: what a falling learning rate
+            does, at any time.
+        precision: ``"float32"``, or ``"bfloat16"`` where torch's autocast thinks it safe.
+        accumulation: In how many parts a batch goes through the network.
         restart: When a hopeless replica starts again.
         alternate: Parameters by prefix of their name -> the steps modulo 10 in which they move;
             others move always.
+        engine: ``"stacked"`` (many replicas as one program), ``"single"`` (one network at a time),
+            or ``"auto"``: stacked where the parts allow it.
     """
 
-    steps: int = 50_000
+    steps: int
     batch_size: int = 128
     evaluate_every: int = 1_000
-    optimiser: Literal["adam", "rmsprop", "sgd"] = "adam"
-    clip_value: float | None = None
-    clip_norm: float | None = None
-    penalty_below: float | None = None
+    evaluate_first: bool = False
+    optimiser: Optimiser = Adam()
+    learning_rate: Schedule = Constant(1e-3)
+    terms: Mapping[str, Schedule] = field(default_factory=dict)
+    terms_below: float | None = None
+    clip: Clip | None = None
+    sampler: Sampler | None = None
+    curriculum: Curriculum | None = None
+    selection: Selection | None = None
+    watched: tuple[str, ...] = ()
+    stopping: Stopping | None = None
+    averaging: float = 0.0
+    precision: Literal["float32", "bfloat16"] = "float32"
+    accumulation: int = 1
     restart: Restart | None = None
     alternate: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-
-    @property
-    def amount(self) -> float:
-        """How much there is to do, for progress bars."""
-        return self.steps
+    engine: EngineName = "auto"
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        require_at_least("TrainingPlan", "steps", self.steps, 1)
-        require_at_least("TrainingPlan", "batch_size", self.batch_size, 1)
-        require_at_least("TrainingPlan", "evaluate_every", self.evaluate_every, 1)
-        require_choice("TrainingPlan", "optimiser", self.optimiser, ("adam", "rmsprop", "sgd"))
+        for name in ("steps", "batch_size", "evaluate_every", "accumulation"):
+            require_at_least("Plan", name, getattr(self, name), 1)
+        require_choice("Plan", "precision", self.precision, PRECISIONS)
+        require_choice("Plan", "engine", self.engine, ("auto", "stacked", "single"))
         if self.restart is not None:  # or a replica could restart twice between evaluations
             least = self.evaluate_every - 1
-            require_at_least("TrainingPlan", "restart.min_stored", self.restart.min_stored, least)
+            require_at_least("Plan", "restart.min_stored", self.restart.min_stored, least)
+
+    @property
+    def config(self) -> dict[str, Json]:
+        """The resolved values of all parts in use; parts that are not used are absent."""
+        return {
+            each.name: as_config(value)
+            for each in fields(self)
+            if (value := getattr(self, each.name)) != default_of(each) or each.name in ALWAYS
+        }
+
+    @property
+    def seconds(self) -> float | None:
+        """How long a training may take; None if time does not count."""
+        return None if self.stopping is None else self.stopping.seconds
+
+    @property
+    def patience(self) -> int:
+        """After how many solved evaluations in a row a training ends; 0 means never."""
+        return 0 if self.stopping is None else self.stopping.patience
+
+    @property
+    def amount(self) -> float:
+        """How much there is to do: seconds if time counts, else steps."""
+        return self.steps if self.seconds is None else self.seconds
+
+    def stacks(self) -> bool:
+        """Say whether every part has a form for many replicas at once."""
+        single = self.averaging or self.precision != "float32" or self.accumulation > 1
+        return not single and self.optimiser.pure() is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registered:
+    """Builds a registered model, or a class of the user's, for a task.
+
+    Args:
+        model: Key of a registered model, ``module:class``, or a class.
+        sizes: The arguments that follow from the task, such as num_tokens and num_classes.
+        options: Its further keyword arguments.
+    """
+
+    model: str | type[nn.Module]
+    sizes: Mapping[str, int]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What the model is called: its key, or where its class is."""
+        if isinstance(self.model, str):
+            return self.model
+        return f"{self.model.__module__}:{self.model.__qualname__}"
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether the model is one of the register."""
+        return ":" not in self.name
+
+    @property
+    def config(self) -> dict[str, Json]:
+        """The network as plain data."""
+        return {"model": self.name, "sizes": dict(self.sizes), "options": as_config(self.options)}
+
+    def __call__(self, generator: torch.Generator) -> nn.Module:
+        """Make the network with initial weights from a generator."""
+        make: Any = self.model
+        if isinstance(make, str):
+            make = index.get("model", make) if self.is_registered else index.import_target(make)
+        if self.is_registered:
+            module: nn.Module = make(**self.sizes, **self.options, generator=generator)
+            return module
+        # A class of a user's draws from torch's global state, which stays as it was.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(generator.initial_seed())
+            module = make(*self.sizes.values(), **self.options)
+        return module
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,77 +226,90 @@ class Variant:
         stream: Names of the labels that say what the data is, such as operation and range: groups
             whose labels agree in these see the same training inputs, whatever network they train.
         task: Equal in class and shape to those of the other groups.
-        learning_rate: Of the optimiser.
-        penalty: Weight of the module's ``penalty(params)``; or weights by name, if the module
-            offers several as ``penalties(params)``.
+        learning_rate: Of the optimiser; the plan's if not given.
+        terms: Weights of penalties and auxiliary terms by name; the plan's if not given.
         config: What goes into the records as the resolved configuration.
     """
 
     labels: Mapping[str, str]
-    task: Task
+    task: Any
     stream: tuple[str, ...] = ()
-    learning_rate: Schedule = Constant(1e-3)
-    penalty: Schedule | Mapping[str, Schedule] | None = None
+    learning_rate: Schedule | None = None
+    terms: Mapping[str, Schedule] | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def penalties(self) -> dict[str, Schedule]:
-        """The weights of the penalties by name; a lone one has no name."""
-        if self.penalty is None or not isinstance(self.penalty, Mapping):
-            return {} if self.penalty is None else {"": self.penalty}
-        return dict(sorted(self.penalty.items()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lot:
-    """Replicas that are trained as one program: variants x seeds of one module.
+    """Replicas that are trained together: variants x seeds of one network.
 
     Args:
         name: Names the lot's files.
-        build: Makes the module with initial weights from a generator.
+        build: Makes the network with initial weights from a generator.
         variants: The groups.
         seeds: One replica of each group per seed.
         plan: How all of them are trained.
         streams: Whether the seeds of a group see the same training inputs.
-        observe: Further numbers for the records: a function of the module, its selected
-            parameters and the validation inputs.
+        observe: Further numbers for the records: a function of the selected network and its task.
+        needs: Names of lots whose kept networks must be there before this one can begin; ``build``
+            is then called with a mapping from these names to files as well.
+        keeps: Whether the selected weights are written to a file, for the lab and for other lots;
+            by default those of a registered model are.
     """
 
     name: str
     build: Build
     variants: tuple[Variant, ...]
     seeds: tuple[int, ...]
-    plan: TrainingPlan
+    plan: Plan
     streams: Streams = "shared"
     observe: Observe | None = None
+    needs: tuple[str, ...] = ()
+    keeps: bool | None = None
 
     def __post_init__(self) -> None:
         """Check that there is something to train and that it stacks."""
         require_choice("Lot", "streams", self.streams, ("shared", "independent"))
         if not self.variants or not self.seeds:
             raise UserError(f"Lot {self.name}: needs at least one variant and one seed.")
-        kinds = {
-            (type(task), task.dtype, *((n, t.shape) for n, t in task.input_values().items()))
-            for task in (variant.task for variant in self.variants)
-        }
         labels = {tuple(sorted(variant.labels.items())) for variant in self.variants}
         if len(labels) < len(self.variants) or len(set(self.seeds)) < len(self.seeds):
             raise UserError(f"Lot {self.name}: labels of variants and seeds must be distinct.")
-        if len({tuple(variant.penalties) for variant in self.variants if variant.penalty}) > 1:
+        if len({tuple(sorted(self.terms(v))) for v in self.variants if self.terms(v)}) > 1:
             raise UserError(
-                f"Lot {self.name}: its variants name different penalties; put them into lots of "
+                f"Lot {self.name}: its variants name different terms; put them into lots of "
                 "their own, or give every variant the same names (a weight may be Constant(0))."
             )
-        if len(kinds) != 1:
+        if len({type(variant.task) for variant in self.variants}) != 1:
             raise UserError(
-                f"Lot {self.name}: its tasks differ in class or in the shape of their values; "
-                "put them into lots of their own."
+                f"Lot {self.name}: its tasks differ in class; put them into lots of their own."
             )
 
     @property
-    def penalties(self) -> tuple[str, ...]:
-        """Names of the penalties that any variant has."""
-        return next((tuple(v.penalties) for v in self.variants if v.penalty is not None), ())
+    def task(self) -> Any:
+        """The task of the first group, which stands for all where their class is asked for."""
+        return self.variants[0].task
+
+    def rate(self, variant: Variant) -> Schedule:
+        """Return the learning rate of a group."""
+        return variant.learning_rate or self.plan.learning_rate
+
+    def terms(self, variant: Variant) -> Mapping[str, Schedule]:
+        """Return the weights of penalties and auxiliary terms of a group."""
+        return self.plan.terms if variant.terms is None else variant.terms
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        """Names of the terms that any group gives a weight."""
+        return next((tuple(sorted(t)) for v in self.variants if (t := self.terms(v))), ())
+
+    def stream(self, variant: Variant, *seed: int) -> tuple[Any, ...]:
+        """Return what names a group's stream: the labels of its data and, if given, the seed."""
+        return (*((name, variant.labels[name]) for name in sorted(variant.stream)), *seed)
+
+    def key(self, variant: Variant, *seed: int) -> Tensor:
+        """Return the key of a stream that is drawn inside a program."""
+        return torch.tensor(stream_key("train", *self.stream(variant, *seed)))
 
     @property
     def num_replicas(self) -> int:
@@ -205,3 +319,39 @@ class Lot:
     def part(self, variants: tuple[Variant, ...], seeds: tuple[int, ...]) -> Lot:
         """Return a block of the lot."""
         return replace(self, variants=variants, seeds=seeds)
+
+    @property
+    def config(self) -> dict[str, Json]:
+        """Everything that a resumed training must agree in, as plain data."""
+        return {
+            "plan": self.plan.config,
+            "seeds": list(self.seeds),
+            "streams": self.streams,
+            "needs": list(self.needs),
+            "network": self.build.config if isinstance(self.build, Registered) else None,
+            "variants": [
+                {
+                    "labels": dict(variant.labels),
+                    "stream": list(variant.stream),
+                    "task": task_config(variant.task),
+                    "learning_rate": as_config(self.rate(variant)),
+                    "terms": as_config(self.terms(variant)),
+                    "config": as_config(variant.config),
+                }
+                for variant in self.variants
+            ],
+        }
+
+
+def default_of(part: Field[Any]) -> Any:
+    """Return what a part is if it is not used."""
+    return (
+        None
+        if part.default_factory is MISSING and part.default is MISSING
+        else (part.default_factory() if part.default_factory is not MISSING else part.default)
+    )
+
+
+def task_config(task: Any) -> dict[str, Json]:
+    """Return a task as plain data, with the edition of what it makes."""
+    return {**as_config(task), "edition": getattr(task, "edition", 1)}  # type: ignore[dict-item]

@@ -11,11 +11,12 @@ from typing import Any
 import torch
 
 from wug.records import RunStore
-from wug.training.engine import Fleet
-from wug.training.lots import AnyLot, Trainings, make_record, missing
+from wug.training.loop import Training
+from wug.training.lots import Trainings, make_record, missing
+from wug.training.plan import Lot
 from wug.training.programs import Compile, wants_compile
-from wug.training.sequence_plan import SequenceLot
-from wug.training.sequence_trainer import SequenceFleet
+
+MODELS = "models"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,7 @@ class WorkOptions:
     checkpoint_seconds: float = 20.0
 
 
-def longest_first(lots: Iterable[AnyLot]) -> list[AnyLot]:
+def longest_first(lots: Iterable[Lot]) -> list[Lot]:
     """Order lots by the work in them, so that the last one to finish is a short one."""
     return sorted(lots, key=lambda lot: -lot.num_replicas * lot.plan.amount)
 
@@ -61,23 +62,7 @@ def work(experiment: Trainings, folder: Path, options: WorkOptions) -> int:
     return added
 
 
-def make_fleet(
-    lot: AnyLot, *, device: torch.device, compiled: bool, keep: Path | None = None
-) -> Fleet | SequenceFleet:
-    """Return what trains a lot.
-
-    Args:
-        lot: What to train.
-        device: Where.
-        compiled: Whether to compile.
-        keep: File for the weights of a network that a person may want to run.
-    """
-    if isinstance(lot, SequenceLot):
-        return SequenceFleet(lot, device=device, compiled=compiled, keep=keep)
-    return Fleet(lot, device=device, compiled=compiled)
-
-
-def train_block(experiment: Trainings, lot: AnyLot, store: RunStore, options: WorkOptions) -> int:
+def train_block(experiment: Trainings, lot: Lot, store: RunStore, options: WorkOptions) -> int:
     """Train one block of a lot and append its records."""
     began = time.monotonic()
     device = torch.device(options.device)
@@ -89,14 +74,15 @@ def train_block(experiment: Trainings, lot: AnyLot, store: RunStore, options: Wo
         store.report_progress(lot.name, seconds=round(time.monotonic() - began, 1), **news)
 
     report(latest)
-    fleet = make_fleet(
+    training = Training(
         lot, device=device, compiled=wants_compile(options.compile, device),
-        keep=store.folder / "models" / f"{lot.name}.safetensors",
+        keep=store.folder / MODELS,
     )  # fmt: skip
-    results = fleet.train(
+    results = training.train(
         checkpoint=store.checkpoint_path(lot.name),
         checkpoint_seconds=options.checkpoint_seconds,
         on_progress=report,
+        on_notice=lambda sentence: report({**latest, "notice": sentence}),
     )
     report({**latest, "step": lot.plan.amount})  # what is solved may end before its last step
     seconds = (time.monotonic() - began) / lot.num_replicas

@@ -9,7 +9,7 @@ from typing import Any
 from wug.core.errors import UserError
 from wug.experiments.csordas2023.networks import Network, Setting
 from wug.records import Json, config_hash
-from wug.sources.sequences import SequenceTask
+from wug.sources.sequence_task import SequenceTask
 from wug.study.experiment import Experiment, RunOptions, Scale, choose_rows
 from wug.training.sequence_plan import SequenceLot
 

@@ -26,6 +26,7 @@ from wug.functional.streams import (
 )
 from wug.functional.thresholds import adt_threshold
 from wug.functional.weighted_sum import weighted_sum
+from wug.sources.streams import NumberTask
 
 OPERATIONS = ("add", "sub", "mul", "div", "square", "sqrt")
 SPLITS = ("train", "validation", "ood_validation", "test")
@@ -43,7 +44,7 @@ SIMPLE_SLICES = ((0, 4), (0, 2))
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class ArithmeticDataset:
+class ArithmeticDataset(NumberTask):
     """An operation on the sums of two overlapping slices of the input.
 
     Departures:

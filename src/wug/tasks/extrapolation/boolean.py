@@ -16,6 +16,7 @@ from torch import Tensor
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import key_from, uniform
+from wug.sources.streams import NumberTask
 
 # Function -> its values for the operands 00, 01, 10 and 11.
 FUNCTIONS = {
@@ -44,7 +45,7 @@ LARGEST_ERROR = 0.1
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class Boolean:
+class Boolean(NumberTask):
     """A function of the first two of several truth values, tested where it was not trained.
 
     The rows of the truth table are shuffled once for all seeds; the first ones are for training

@@ -17,6 +17,7 @@ from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
 from wug.functional.streams import key_from, uniform
 from wug.sources.pair_tables import all_pairs, balanced_pairs, choose_pairs, neighbours
+from wug.sources.streams import NumberTask
 
 RELATIONS = ("lt", "gt", "le", "ge", "eq", "ne")
 EQUALITIES = ("eq", "ne")
@@ -37,7 +38,7 @@ NOISE = 0.5
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(NumberTask):
     """Whether two numbers stand in a relation, trained on digits and tested on large numbers.
 
     A training batch is a table that does not change: all 81 pairs of 1 to 9 for an order, for an

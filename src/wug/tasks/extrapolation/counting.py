@@ -15,6 +15,7 @@ from torch import Tensor
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import key_from, stream_key, uniform
+from wug.sources.streams import NumberTask
 
 SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SIZES = {"validation": 400, "ood_validation": 140, "test": 700}
@@ -38,7 +39,7 @@ def beside(elements: Tensor, numbers: Tensor) -> Tensor:
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class Counting:
+class Counting(NumberTask):
     """How many elements of a sequence equal a number, trained on short sequences of small ones.
 
     Each step shows an element and the number. Training sequences are a table that does not change:

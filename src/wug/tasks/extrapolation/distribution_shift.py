@@ -21,6 +21,7 @@ from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import key_from, uniform
 from wug.functional.weighted_sum import weighted_sum
+from wug.sources.streams import NumberTask
 
 OPERATIONS = ("add", "sub", "mul", "div")
 SPLITS = ("train", "validation", "ood_validation", "test")
@@ -73,7 +74,7 @@ def from_distribution(values: Mapping[str, Tensor], numbers: Tensor) -> Tensor:
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class DistributionShift:
+class DistributionShift(NumberTask):
     """One operation on two inputs or two sums, trained on one distribution and tested on another.
 
     Departures:

@@ -21,6 +21,7 @@ from wug.functional.streams import (
     interval_values,
     key_from,
 )
+from wug.sources.streams import NumberTask
 
 SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SEEDS = {"validation": 5, "ood_validation": 1000}
@@ -37,7 +38,7 @@ LARGEST_ERROR = 0.5
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class Identity:
+class Identity(NumberTask):
     """Give back one number, trained near zero and tested far from it.
 
     The test set is every integer of its range, and its error is the mean absolute one: always

@@ -19,6 +19,7 @@ from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import key_from, random_bits
 from wug.functional.weighted_sum import weighted_sum
+from wug.sources.streams import NumberTask
 
 SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SEEDS = {"validation": 1, "ood_validation": 2, "test": 3}
@@ -75,7 +76,7 @@ def direction_numbers(num_inputs: int) -> Tensor:
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class LargeScaleArithmetic:
+class LargeScaleArithmetic(NumberTask):
     """An operation on the sums of two overlapping halves of the input.
 
     Departures:

@@ -15,6 +15,7 @@ from torch import Tensor
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import key_from, stream_key, uniform
+from wug.sources.streams import NumberTask
 
 SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SIZES = {"validation": 400, "ood_validation": 140, "test": 700}
@@ -31,7 +32,7 @@ LARGEST_ERROR = 0.5
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class ListMinimum:
+class ListMinimum(NumberTask):
     """The least of a list of integers, trained on short lists and tested on long ones.
 
     Training lists are a table that does not change: integers from 1 to ``largest``. In the OOD

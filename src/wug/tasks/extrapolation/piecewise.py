@@ -17,6 +17,7 @@ from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
 from wug.functional.streams import key_from, uniform
 from wug.sources.pair_tables import all_pairs, balanced_pairs, choose_pairs, neighbours
+from wug.sources.streams import NumberTask
 
 FUNCTIONS = ("difference", "greater", "equal")
 SPLITS = ("train", "validation", "ood_validation", "test")
@@ -39,7 +40,7 @@ LARGEST_ERROR = 0.5
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class Piecewise:
+class Piecewise(NumberTask):
     """A formula that depends on a comparison, trained on small numbers and tested on large ones.
 
     A training batch is a table that does not change: pairs of integers from -10 to 9, all of them

@@ -26,6 +26,7 @@ from wug.sources.slice_sums import (
     scaled,
     slice_masks,
 )
+from wug.sources.streams import NumberTask
 
 SPLITS = ("train", "validation", "ood_validation", "test")
 OPERATIONS = CODES
@@ -42,7 +43,7 @@ EVALUATION_SIZES = {"validation": 1_000, "ood_validation": 100, "test": 100}
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class RecurrentArithmetic:
+class RecurrentArithmetic(NumberTask):
     """An operation on two sums over time, tested on sequences a hundred times as long.
 
     Inputs are uniform in [0, 1) times a scale that is drawn per sequence for each slice and for

@@ -25,6 +25,7 @@ from wug.functional.streams import (
     key_from,
 )
 from wug.functional.thresholds import simulate_threshold, threshold
+from wug.sources.streams import NumberTask
 
 OPERATIONS = ("add", "sub", "mul", "div")
 SPLITS = ("train", "validation", "ood_validation", "test")
@@ -84,7 +85,7 @@ def parse_range(text: str) -> tuple[Intervals, Intervals]:
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class SingleModule:
+class SingleModule(NumberTask):
     """One operation on two inputs, trained on one range and tested on another.
 
     Departures:

@@ -27,6 +27,7 @@ from wug.sources.slice_sums import (
     scaled,
     slice_masks,
 )
+from wug.sources.streams import NumberTask
 
 SPLITS = ("train", "validation", "ood_validation", "test")
 OPERATIONS = tuple(code for code in CODES if code != "first")
@@ -41,7 +42,7 @@ OPERATIONS = tuple(code for code in CODES if code != "first")
     splits=SPLITS,
 )
 @dataclass(frozen=True, kw_only=True)
-class StaticArithmetic:
+class StaticArithmetic(NumberTask):
     """An operation on the sums of two slices, tested where a sum exceeds all that was trained.
 
     Inputs are uniform in [0, 1) times a scale that is drawn per row for each slice and for the

@@ -17,10 +17,12 @@ import torch
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import stream_key
+from wug.interfaces.interface import SPLITS, Split
 from wug.sources.forests import ForestGrower
 from wug.sources.problem_sets import collect, interleave
 from wug.sources.problem_shares import equal_shares
-from wug.sources.sequences import SPLITS, SequenceSet, SequenceTask, Split
+from wug.sources.sequence_set import SequenceSet
+from wug.sources.sequence_task import SequenceTask
 from wug.sources.tree_rules import grown_rules, operand_rules, shallow_rules, with_depth
 from wug.tasks.productivity._list_operations import CLOSE, MIN, apply, evaluate
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import stream_key
+from wug.interfaces.interface import SPLITS, Split
 from wug.sources.problem_shares import equal_shares, iid_shares, proportional_shares
 from wug.sources.sampling_graph import (
     END,
@@ -25,7 +26,8 @@ from wug.sources.sampling_graph import (
     draw_sets,
     overlapping_symbols,
 )
-from wug.sources.sequences import SPLITS, SequenceSet, SequenceTask, Split
+from wug.sources.sequence_set import SequenceSet
+from wug.sources.sequence_task import SequenceTask
 from wug.sources.table_lookup import (
     FUNCTION_NAMES,
     bijections,

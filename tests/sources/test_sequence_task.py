@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from wug.core.errors import UserError
-from wug.sources.sequences import SPLITS, SequenceSet, SequenceTask
+from wug.interfaces.interface import SPLITS
+from wug.sources.sequence_set import SequenceSet
+from wug.sources.sequence_task import SequenceTask
 
 
 @dataclass(frozen=True, kw_only=True)

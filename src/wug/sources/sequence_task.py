@@ -1,4 +1,4 @@
-"""Problems written as sequences of tokens: what such tasks make and the sequence trainer reads.
+"""Tasks whose problems are written as sequences of tokens and whose answers are classes.
 
 A task lists its tokens and classes and generates each split as one `SequenceSet`, the same on
 every machine. Sets are made on demand and kept in the cache folder under a hash of everything that
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -21,60 +20,11 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_choice, unknown_name
 from wug.core.paths import cache_folder
+from wug.interfaces.interface import SPLITS, Split
 from wug.records import config_hash, write_atomic
-
-Split = Literal["train", "validation", "ood_validation", "test"]
-SPLITS: tuple[Split, ...] = ("train", "validation", "ood_validation", "test")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SequenceSet:
-    """Sequences with a label each.
-
-    Args:
-        tokens: uint8 ids, zero after the end of a sequence.
-        lengths: Number of tokens of each sequence.
-        labels: Class of each sequence.
-        levels: How long or deep each problem is; accuracy is measured for each level.
-
-    Shape:
-        tokens (item, seq); lengths, labels and levels (item,), int64.
-    """
-
-    tokens: Tensor
-    lengths: Tensor
-    labels: Tensor
-    levels: Tensor
-
-    def __len__(self) -> int:
-        """Return the number of sequences."""
-        return len(self.labels)
-
-    def __getitem__(self, items: slice | Tensor) -> Self:
-        """Return some of the sequences."""
-        return type(self)(**{one.name: getattr(self, one.name)[items] for one in fields(self)})
-
-    @classmethod
-    def from_lists(
-        cls, sequences: Sequence[Sequence[int]], labels: Sequence[int], levels: Sequence[int]
-    ) -> Self:
-        """Pad sequences of any lengths.
-
-        Example:
-            >>> SequenceSet.from_lists([[3, 1], [2]], labels=[0, 1], levels=[1, 1]).tokens
-            tensor([[3, 1],
-                    [2, 0]], dtype=torch.uint8)
-        """
-        lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
-        tokens = np.zeros((len(sequences), int(lengths.max(initial=1))), dtype=np.uint8)
-        inside = np.arange(tokens.shape[1]) < lengths[:, None]
-        tokens[inside] = [token for sequence in sequences for token in sequence]
-        return cls(
-            tokens=torch.from_numpy(tokens),
-            lengths=torch.from_numpy(lengths),
-            labels=torch.tensor(labels, dtype=torch.int64),
-            levels=torch.tensor(levels, dtype=torch.int64),
-        )
+from wug.sources.samplers import Bucketed, Curriculum, Sampler
+from wug.sources.sequence_set import SequenceSet
+from wug.sources.sequence_source import SequenceSource
 
 
 class SequenceTask(ABC):
@@ -95,6 +45,18 @@ class SequenceTask(ABC):
     level: ClassVar[Literal["length", "depth"]] = "length"
     separator: ClassVar[str] = " "
     edition: ClassVar[int] = 1
+    interface: ClassVar[str] = "classification"
+
+    def source(
+        self,
+        batch_size: int,
+        *,
+        sampler: Sampler | None = None,
+        curriculum: Curriculum | None = None,
+        few_shapes: bool = False,
+    ) -> SequenceSource:
+        """Return where its batches come from; see `SequenceSource`."""
+        return SequenceSource(self, batch_size, sampler or Bucketed(), curriculum, few_shapes)
 
     @abstractmethod
     def generate(self, split: Split) -> SequenceSet:

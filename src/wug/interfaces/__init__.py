@@ -1,0 +1,1 @@
+"""The shape of a problem: batch, loss, measures, splits, selection, and how the lab asks."""

@@ -1,0 +1,185 @@
+"""Which examples of a finite set make the batch of a step, as data; the same after a resume.
+
+References:
+    csordas2023
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from wug.core.errors import require_at_least, require_choice
+from wug.functional.streams import stream_key
+
+Key = tuple[str | int, ...]
+Choose = Callable[[Key, int], Tensor]
+
+GRADINGS = ("level", "length")
+# Problems of one grade alone may show nothing composed.
+FIRST_GRADES = 2
+# By length, grades have about equally many problems of the training set.
+NUM_LENGTH_GRADES = 12
+
+
+def seeded(*parts: str | int) -> torch.Generator:
+    """Return a generator that depends on the given names and numbers alone."""
+    low, high = stream_key(*parts)
+    return torch.Generator().manual_seed(low + (high << 32))
+
+
+class Sampler(Protocol):
+    """Chooses the examples of a step."""
+
+    def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
+        """Return a function from the stream's key and the step to the indices of a batch.
+
+        Args:
+            lengths: Number of tokens of each example.
+            levels: How long or deep each example's problem is.
+            batch_size: Number of examples of a batch.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Bucketed:
+    """Every example once in an epoch, with others of about its length in a batch.
+
+    Example:
+        >>> lengths = torch.tensor([1, 2, 1, 2])
+        >>> choose = Bucketed().chooser(lengths, lengths, batch_size=2)
+        >>> sorted(tuple(lengths[choose((0,), step)].tolist()) for step in (0, 1))
+        [(1, 1), (2, 2)]
+    """
+
+    def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
+        """Shuffle, sort by length, cut into batches and visit them in random order."""
+        size = min(batch_size, len(lengths))
+        num_batches = len(lengths) // size
+
+        @lru_cache(maxsize=2)
+        def make_epoch(key: Key, epoch: int) -> Tensor:
+            generator = seeded("epoch", *key, epoch)
+            order = torch.randperm(len(lengths), generator=generator)[: num_batches * size]
+            order = order[lengths[order].argsort(stable=True)]
+            batches = order.view(num_batches, size)
+            return batches[torch.randperm(num_batches, generator=generator)]
+
+        def choose(key: Key, step: int) -> Tensor:
+            epoch, index = divmod(step, num_batches)
+            return make_epoch(key, epoch)[index]
+
+        return choose
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Examples of all lengths, drawn with replacement."""
+
+    def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
+        """Draw each example as often as any other."""
+        size = min(batch_size, len(lengths))
+
+        def choose(key: Key, step: int) -> Tensor:
+            generator = seeded("drawn", *key, step)
+            return torch.randint(len(lengths), (size,), generator=generator)
+
+        return choose
+
+
+@dataclass(frozen=True)
+class ByLevel:
+    """Levels drawn in proportion to a power of theirs, with replacement, mixed in a batch.
+
+    Args:
+        power: All levels alike with 0, long or deep ones more often with 1.
+    """
+
+    power: float
+
+    def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
+        """Draw a level, then one of its examples."""
+        size = min(batch_size, len(lengths))
+        known, index, counts = levels.unique(return_inverse=True, return_counts=True)
+        chances = (known.double() ** self.power / counts)[index].cumsum(0)
+
+        def choose(key: Key, step: int) -> Tensor:
+            generator = seeded("levels", *key, step)
+            draws = torch.rand(size, generator=generator, dtype=torch.float64)
+            return torch.searchsorted(chances, draws * chances[-1])
+
+        return choose
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curriculum:
+    """Harder problems later: training begins with the two easiest grades.
+
+    Args:
+        mastery: Share of IID validation that must be right in each grade so far before the next
+            grade is added.
+        grading: What makes a grade: ``"level"``, or ``"length"``, where the sequences of a grade,
+            a twelfth of all, are longer than those before.
+        complete_by: Share of the training by which all grades are there, mastered or not; they come
+            by equal parts of it at the latest.
+    """
+
+    mastery: float
+    grading: Literal["level", "length"] = "level"
+    complete_by: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        require_choice("Curriculum", "grading", self.grading, GRADINGS)
+        require_at_least("Curriculum", "complete_by", self.complete_by, 0)
+
+    def edges(self, lengths: Tensor, levels: Tensor) -> Tensor:
+        """Return the greatest difficulty in each grade of a training set, in order.
+
+        Example:
+            >>> numbers = torch.tensor([1, 2, 3])
+            >>> Curriculum(mastery=0.9).edges(numbers, numbers)
+            tensor([1, 2, 3])
+        """
+        difficulty = self.difficulty(lengths, levels)
+        if self.grading == "length":
+            parts = torch.arange(1, NUM_LENGTH_GRADES + 1) * len(difficulty) // NUM_LENGTH_GRADES
+            difficulty = difficulty.sort().values[parts.clamp(min=1) - 1]
+        edges: Tensor = difficulty.unique()
+        return edges
+
+    def difficulty(self, lengths: Tensor, levels: Tensor) -> Tensor:
+        """Return what grades are cut by."""
+        return levels if self.grading == "level" else lengths
+
+    def last_stage(self, num_grades: int) -> int:
+        """Return the stage with all grades; stage 0 has the first two."""
+        return max(0, num_grades - FIRST_GRADES)
+
+    def next_stage(
+        self, stage: int, num_grades: int, share: float, errors: Mapping[str, float]
+    ) -> int:
+        """Return the stage after an evaluation.
+
+        Args:
+            stage: The one before.
+            num_grades: How many grades there are.
+            share: How much of the training is done.
+            errors: Share of wrong answers by grade, of the grades so far.
+
+        Example:
+            >>> Curriculum(mastery=0.9).next_stage(0, 3, 0.1, {"0": 0.0, "1": 0.1})
+            1
+        """
+        last = self.last_stage(num_grades)
+        if stage >= last:
+            return stage
+        late = share >= (stage + 1) / last * self.complete_by
+        mastered = max(errors.values(), default=1.0) <= 1 - self.mastery + 1e-12
+        return stage + 1 if late or mastered else stage

@@ -1,0 +1,150 @@
+"""Batches of sequences with a class each, from the finite sets of a task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from wug.interfaces.interface import Batch, Split
+from wug.sources.samplers import Choose, Curriculum, Sampler
+from wug.sources.sequence_set import SequenceSet
+from wug.sources.source import OneStage, Params
+
+# Every width of a batch is compiled anew, which takes some seconds: few widths, each about so much
+# of the next.
+NARROWER = 0.75
+# At 50 columns a thousand at once don't fit into a core's cache, and take three times as long.
+EVALUATION_SIZE = 128
+EXAM = "exam "
+
+
+class HasExamples(Protocol):
+    """A task with finite splits."""
+
+    def examples(self, split: Split) -> SequenceSet:
+        """Return a split."""
+        ...
+
+
+def widths_below(longest: int) -> list[int]:
+    """Return the widths that batches of up to so many tokens are padded to.
+
+    Example:
+        >>> widths_below(6), widths_below(50)
+        ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29, 38, 50])
+    """
+    widths = [longest]
+    while widths[-1] > 1:
+        widths.append(min(widths[-1] - 1, math.ceil(NARROWER * widths[-1])))
+    return widths[::-1]
+
+
+class SequenceSource(OneStage):
+    """The batches of a task on sequences of tokens.
+
+    Args:
+        task: Its examples.
+        batch_size: Sequences of a training batch.
+        sampler: Which examples make a batch.
+        curriculum: When harder problems are added; None means that all are there from the start.
+        few_shapes: Whether training batches are padded to few widths, for a compiler.
+    """
+
+    def __init__(
+        self,
+        task: HasExamples,
+        batch_size: int,
+        sampler: Sampler,
+        curriculum: Curriculum | None = None,
+        few_shapes: bool = False,
+    ) -> None:
+        self.task, self.batch_size = task, batch_size
+        self.sampler, self.curriculum = sampler, curriculum
+        self.train = task.examples("train")
+        longest = int(self.train.lengths.max())
+        self.widths = widths_below(longest) if few_shapes else []
+        self.edges = torch.zeros(0)
+        if curriculum is not None:
+            self.edges = curriculum.edges(self.train.lengths, self.train.levels)
+        self._reach = lru_cache(maxsize=2)(self._make_stage)
+        self._split = lru_cache(maxsize=8)(self._make_split)
+
+    def _reached(self, examples: SequenceSet, stage: int) -> SequenceSet:
+        """Return the examples whose grades are there at a stage."""
+        if self.curriculum is None:
+            return examples
+        last = self.curriculum.last_stage(len(self.edges))
+        highest = self.edges[len(self.edges) - 1 - last + min(stage, last)]
+        difficulty = self.curriculum.difficulty(examples.lengths, examples.levels)
+        return examples[difficulty <= highest]
+
+    def _make_stage(self, stage: int) -> tuple[SequenceSet, Choose]:
+        examples = self._reached(self.train, stage)
+        chooser = self.sampler.chooser(examples.lengths, examples.levels, self.batch_size)
+        return examples, chooser
+
+    def draw(self, values: Params, key: Any, step: Any, stage: int) -> Batch:
+        """Return the sequences of a step, no wider than the longest of them or the next width."""
+        examples, choose = self._reach(stage)
+        chosen = examples[choose(key, step)]
+        longest = int(chosen.lengths.max())
+        width = next((width for width in self.widths if width >= longest), longest)
+        tokens = F.pad(chosen.tokens[:, :longest], (0, width - longest))
+        return {"tokens": tokens.long(), "lengths": chosen.lengths, "labels": chosen.labels}
+
+    def num_shapes(self) -> int:
+        """Return the number of widths."""
+        return max(len(self.widths), 1)
+
+    def _make_split(self, split: str) -> tuple[SequenceSet, Tensor, tuple[str, ...]]:
+        """Return the examples of a split by length, their groups and the names of the groups."""
+        if split.startswith(EXAM) and self.curriculum is not None:
+            examples = self._reached(self.task.examples("validation"), int(split[len(EXAM) :]))
+            difficulty = self.curriculum.difficulty(examples.lengths, examples.levels)
+            groups = torch.bucketize(difficulty, self.edges)
+            names = [str(grade) for grade in range(len(self.edges))]
+        else:
+            examples = self.task.examples(split)  # type: ignore[arg-type]
+            levels, groups = examples.levels.unique(return_inverse=True)
+            names = [str(level) for level in levels.tolist()]
+        order = examples.lengths.argsort(stable=True)
+        return examples[order], groups[order], tuple(names)
+
+    def groups(self, split: str) -> tuple[str, ...]:
+        """Return the levels of a split, or the grades of an exam."""
+        return self._split(split)[2]
+
+    def num_parts(self, split: str) -> int:
+        """Return the number of evaluation batches."""
+        return -(-len(self._split(split)[0]) // EVALUATION_SIZE)
+
+    def part(self, split: str, index: int) -> Batch:
+        """Return an evaluation batch: sequences of about the same length."""
+        examples, groups, _ = self._split(split)
+        items = slice(index * EVALUATION_SIZE, (index + 1) * EVALUATION_SIZE)
+        chosen = examples[items]
+        tokens = chosen.tokens[:, : int(chosen.lengths.max())]
+        return {
+            "tokens": tokens.long(),
+            "lengths": chosen.lengths,
+            "labels": chosen.labels,
+            "group": groups[items],
+        }
+
+    def exam(self, stage: int) -> str | None:
+        """Return IID validation in the grades so far, unless all grades are there."""
+        if self.curriculum is None or stage >= self.curriculum.last_stage(len(self.edges)):
+            return None
+        return f"{EXAM}{stage}"
+
+    def next_stage(self, stage: int, share: float, errors: Mapping[str, float]) -> int:
+        """Return the stage after an evaluation, by what is mastered and by the time."""
+        if self.curriculum is None:
+            return stage
+        return self.curriculum.next_stage(stage, len(self.edges), share, errors)

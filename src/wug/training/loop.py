@@ -1,0 +1,374 @@
+"""The one training loop: resume, advance, evaluate, select, promote, checkpoint, judge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from wug.core.errors import UserError
+from wug.interfaces.interface import SPLITS
+from wug.interfaces.registered import interface as get_interface
+from wug.records import config_hash
+from wug.training.checkpoint import load_checkpoint, save_checkpoint
+from wug.training.curves import Curves
+from wug.training.engine import Engine, Floats, Tree, choose_engine, initial_module
+from wug.training.kept_networks import keep_network
+from wug.training.outcome import (
+    by_group,
+    deciding_split,
+    first_solved,
+    make_outcome,
+    mean,
+    selected_row,
+    values,
+)
+from wug.training.plan import Lot, Registered, Variant
+from wug.training.single import Single
+from wug.training.stacked import Stacked
+
+EVALUATED: tuple[str, ...] = tuple(split for split in SPLITS if split != "train")
+LARGEST_KEPT = 64
+# What a training of limited time must still do when its steps are over: one evaluation and the
+# result, which has three splits instead of two, and two sets of weights.
+FINAL_EVALUATIONS = 4
+# By which share of the time there is an evaluation, however few steps that may be.
+FIRST_EVALUATION = 0.2
+
+OnProgress = Callable[[dict[str, Any]], None]
+OnNotice = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One trained replica.
+
+    Args:
+        labels: Of its group.
+        seed: Its seed.
+        outcome: See `make_outcome`; with the selected weights if they are few.
+        curves: ``step`` and, for each evaluation, the errors; long ones are thinned.
+        config: Of its group.
+    """
+
+    labels: Mapping[str, str]
+    seed: int
+    outcome: dict[str, Any]
+    curves: dict[str, list[float]]
+    config: Mapping[str, Any]
+
+
+@dataclass
+class Clock:
+    """How far a training is, and how long everything took; part of its checkpoints.
+
+    Args:
+        step: Number of steps taken.
+        stage: Of the curriculum.
+        seconds: Time spent in training steps.
+        around: Time spent around them: making the data, evaluations.
+        reserved: Time that the result will take.
+        promoted: Steps after which harder problems were added.
+    """
+
+    step: int = 0
+    stage: int = 0
+    seconds: float = 0.0
+    around: float = 0.0
+    reserved: float = 0.0
+    promoted: list[int] = field(default_factory=list)
+
+
+class Training:
+    """A lot at work in one of the engines.
+
+    Args:
+        lot: What to train.
+        device: Where.
+        compiled: Whether to compile.
+        keep: Folder that networks are kept in, for the lab and for lots that need them.
+    """
+
+    def __init__(
+        self, lot: Lot, *, device: torch.device, compiled: bool, keep: Path | None = None
+    ) -> None:
+        began = time.monotonic()
+        self.lot, self.device, self.keep = lot, device, keep
+        self.interface = get_interface(lot.task.interface)
+        self.selection = lot.plan.selection or self.interface.selection
+        self.watched = lot.plan.watched or self.interface.watched
+        make: type[Stacked] | type[Single] = Stacked if choose_engine(lot) == "stacked" else Single
+        self.engine: Engine = make(lot, self.interface, device=device, compiled=compiled)
+        self.source = self.engine.source
+        self.best = np.full(lot.num_replicas, np.inf)
+        self.solved_for = np.zeros(lot.num_replicas, np.int64)
+        self.ended = np.full(lot.num_replicas, -1)
+        self.curves = Curves()
+        self.thresholds = np.array([v.task.threshold() for v in lot.variants for _ in lot.seeds])
+        self.clock = Clock(around=time.monotonic() - began)
+
+    @property
+    def spent(self) -> float:
+        """How much of the plan's amount is done, or reserved for the result."""
+        clock = self.clock
+        if self.lot.plan.seconds is None:
+            return clock.step
+        return clock.seconds + clock.around + clock.reserved
+
+    @property
+    def done(self) -> bool:
+        """Whether the steps or the time are over, or enough evaluations in a row were solved."""
+        plan = self.lot.plan
+        if not len(self.curves) or (self.clock.step == 0 and plan.steps > 0):
+            return False  # making the data may take longer than there is time
+        over = self.spent >= plan.amount or self.clock.step >= plan.steps
+        return over or bool((self.ended >= 0).all())
+
+    def train(
+        self,
+        *,
+        checkpoint: Path | None = None,
+        checkpoint_seconds: float = 20.0,
+        on_progress: OnProgress | None = None,
+        on_notice: OnNotice | None = None,
+    ) -> list[Result]:
+        """Train to the end, from a checkpoint if there is one, and judge every replica.
+
+        Args:
+            checkpoint: File to resume from and to save to; none means no checkpoints.
+            checkpoint_seconds: Least time between two saves.
+            on_progress: Called after each evaluation with how far it is and the medians of errors.
+            on_notice: Called with a sentence about a checkpoint that can't be used.
+        """
+        plan = self.lot.plan
+        if checkpoint is not None:
+            try:
+                self._load(checkpoint)
+            except UserError as error:
+                if on_notice is not None:
+                    on_notice(str(error))
+        clock = self.clock
+        if plan.evaluate_first and not len(self.curves):
+            self.evaluate({})
+        saved = began = time.monotonic()
+        first = clock.step
+        while not self.done:
+            self.evaluate(self.advance(min(clock.step + plan.evaluate_every, plan.steps)))
+            now = time.monotonic()
+            if checkpoint is not None and now - saved >= checkpoint_seconds:
+                self._save(checkpoint)
+                saved = time.monotonic()
+            if on_progress is not None:
+                rate = (clock.step - first) * self.lot.num_replicas / max(now - began, 1e-9)
+                on_progress({**self.curves.medians(), "step": self.spent, "steps": plan.amount,
+                             "rate": rate, "replicas": self.lot.num_replicas})  # fmt: skip
+        return self.results()
+
+    def advance(self, end: int) -> Mapping[str, float]:
+        """Train up to a step, or until the time is over; return the mean losses."""
+        clock, plan = self.clock, self.lot.plan
+        began, until = time.monotonic(), None
+        if plan.seconds is not None:
+            # How long an evaluation takes is known after the first one.
+            share = 1.0 if len(self.curves) else FIRST_EVALUATION
+            until = began + share * plan.seconds - self.spent
+        progress = self.engine.advance(clock.step, end, clock.stage, until)
+        clock.seconds += time.monotonic() - began
+        clock.step = progress.step
+        return progress.losses
+
+    def evaluate(self, losses: Mapping[str, float]) -> None:
+        """Add a row to the curves, keep better weights, and promote if it is time."""
+        clock, began = self.clock, time.monotonic()
+        found = self.engine.evaluate(self.watched)
+        observed = self.engine.observe()
+        row: dict[str, Any] = {"step": float(clock.step), **losses}
+        for split in self.watched:
+            counts = found[split][self.interface.curve(split)]
+            row[split] = counts[..., 0].sum(-1) / counts[..., 1].sum(-1)
+        if "sparsity" in observed:
+            row["sparsity"] = observed["sparsity"]
+        self.curves.append(row, self.lot.num_replicas)
+        self._select(found)
+        self._stop(row)
+        self.engine.heed(clock.step, self.curves[self.selection.split])
+        self._promote()
+        seconds = time.monotonic() - began
+        clock.around += seconds
+        clock.reserved = FINAL_EVALUATIONS * seconds
+
+    def _select(self, found: Mapping[str, Mapping[str, Floats]]) -> None:
+        counts = found[self.selection.split][self.selection.measure]
+        errors = counts[..., 0].sum(-1) / counts[..., 1].sum(-1)
+        with np.errstate(invalid="ignore"):
+            equal = errors == self.best if self.selection.ties == "last" else np.zeros(1, bool)
+            better = ((errors < self.best) | equal) & (self.ended < 0)
+        self.best = np.where(better, errors, self.best)
+        self.engine.keep(better)
+
+    def _stop(self, row: Mapping[str, Any]) -> None:
+        """Let replicas rest that were solved for long enough."""
+        solved: NDArray[np.bool_] = row[deciding_split(self.watched)] <= self.thresholds
+        self.solved_for = np.where(solved, self.solved_for + 1, 0)
+        if self.lot.plan.patience:
+            enough = (self.solved_for >= self.lot.plan.patience) & (self.ended < 0)
+            self.ended = np.where(enough, self.clock.step, self.ended)
+            if enough.any():
+                self.engine.rest(self.ended >= 0)
+
+    def _promote(self) -> None:
+        """Add harder problems if it is time; replicas of a lot go on together."""
+        clock = self.clock
+        exam = self.source.exam(clock.stage)
+        if exam is None:
+            return
+        counts = self.engine.evaluate([exam])[exam]["error"].sum(0)
+        names = self.source.groups(exam)
+        errors = {
+            name: mean(counts[index : index + 1])
+            for index, name in enumerate(names)
+            if counts[index, 1]
+        }
+        stage = self.source.next_stage(clock.stage, self.spent / self.lot.plan.amount, errors)
+        if stage != clock.stage:
+            clock.stage = stage
+            clock.promoted.append(clock.step)
+
+    def results(self) -> list[Result]:
+        """Evaluate all splits with the last and the selected weights, and judge every replica."""
+        engine = self.engine
+        groups: dict[str, tuple[str, ...]] = {s: self.source.groups(s) for s in EVALUATED}
+        found = {"final": engine.evaluate(EVALUATED)}
+        finite = engine.observe()["finite"]
+        engine.use("selected")
+        found["selected"] = engine.evaluate(EVALUATED)
+        observed = {**engine.observe(), "finite": finite}
+        engine.use("last")
+        weights, notes = self.engine.results(), self.engine.notes()
+        steps = self.curves["step"][:, 0]
+        results = []
+        for index, (variant, seed) in enumerate(self.replicas()):
+            ended = int(self.ended[index])
+            rows = int((steps <= ended).sum()) if ended >= 0 else len(steps)
+            errors = self.curves[self.selection.split][:rows, index]
+            row = selected_row(errors, self.selection.ties)
+            deciding = self.curves[deciding_split(self.watched)][:rows, index]
+            threshold = float(self.thresholds[index])
+            further = {
+                **notes[index],
+                "training_seconds": round(self.clock.seconds / self.lot.num_replicas, 1),
+            }
+            if self.lot.plan.curriculum is not None:
+                further["promoted"] = list(self.clock.promoted)
+            if sum(value.numel() for value in weights[index].values()) <= LARGEST_KEPT:
+                further["weights"] = {n: value.tolist() for n, value in weights[index].items()}
+            outcome = make_outcome(
+                interface=self.interface,
+                engine=self.engine.name,
+                threshold=threshold,
+                steps=ended if ended >= 0 else self.clock.step,
+                selected_step=int(steps[row]),
+                solved_at=first_solved(steps[:rows], deciding, threshold),
+                selected=values(found["selected"], index),
+                final=values(found["final"], index),
+                groups={which: by_group(found[which], index, groups) for which in found},
+                observed={
+                    **{name: float(numbers[index]) for name, numbers in observed.items()},
+                    **self._observe(variant, weights[index]),
+                },
+                notes=further,
+            )
+            self._keep(variant, seed, weights[index], outcome)
+            results.append(
+                Result(
+                    labels=variant.labels,
+                    seed=seed,
+                    outcome=outcome,
+                    curves=self.curves.of(index, rows),
+                    config=variant.config,
+                )
+            )
+        return results
+
+    def replicas(self) -> list[tuple[Variant, int]]:
+        """Return the variant and the seed of each replica."""
+        return [(variant, seed) for variant in self.lot.variants for seed in self.lot.seeds]
+
+    def _network(self, weights: Mapping[str, torch.Tensor]) -> torch.nn.Module:
+        network = initial_module(self.lot, self.lot.seeds[0]).to(self.device)
+        network.load_state_dict(dict(weights), strict=False)
+        return network.eval()
+
+    def _observe(self, variant: Variant, weights: Mapping[str, torch.Tensor]) -> dict[str, float]:
+        if self.lot.observe is None:
+            return {}
+        with torch.no_grad():
+            found = self.lot.observe(self._network(weights), variant.task)
+        return {name: float(value) for name, value in found.items()}
+
+    def _keep(
+        self,
+        variant: Variant,
+        seed: int,
+        weights: Mapping[str, torch.Tensor],
+        outcome: Mapping[str, Any],
+    ) -> None:
+        build = self.lot.build
+        known = isinstance(build, Registered)
+        keeps = known and self.engine.name == "single" if self.lot.keeps is None else self.lot.keeps
+        if self.keep is None or not keeps or not isinstance(build, Registered):
+            return
+        keep_network(
+            self.keep / f"{kept_name(self.lot, variant, seed)}.safetensors",
+            weights,
+            model=build.name,
+            options=build.options,
+            task=variant.task,
+            labels=variant.labels,
+            seed=seed,
+            test_error=outcome["selected"]["test"][self.interface.curve("test")],
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of everything that must agree for a checkpoint to be of use."""
+        return config_hash(self.lot.config)
+
+    def _save(self, path: Path) -> None:
+        tree: Tree = {
+            "engine": self.engine.state(),
+            "loop": {
+                "best": torch.tensor(self.best),
+                "solved_for": torch.tensor(self.solved_for),
+                "ended": torch.tensor(self.ended),
+                "curves": {name: torch.tensor(rows) for name, rows in self.curves.items()},
+            },
+        }
+        save_checkpoint(path, tree, asdict(self.clock), self.fingerprint)
+
+    def _load(self, path: Path) -> None:
+        found = load_checkpoint(path, self.fingerprint)
+        if found is None:
+            return
+        tree, clock = found
+        loop = tree["loop"]
+        self.engine.load_state(tree["engine"])
+        self.best, self.ended = loop["best"].numpy(), loop["ended"].numpy()
+        self.solved_for = loop["solved_for"].numpy()
+        self.curves = Curves({name: rows.numpy() for name, rows in loop["curves"].items()})
+        around = self.clock.around  # making the data took time again
+        self.clock = Clock(**clock)
+        self.clock.around += around
+
+
+def kept_name(lot: Lot, variant: Variant, seed: int) -> str:
+    """Return what a replica's file is called: as its lot, if that has no other replica."""
+    if lot.num_replicas == 1:
+        return lot.name
+    return f"{lot.name}-{lot.variants.index(variant)}-{seed}"

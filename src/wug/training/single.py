@@ -1,0 +1,295 @@
+"""One network at a time, with torch's own optimisers: for networks that fill a core."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.utils import _pytree as pytree
+
+from wug.core.errors import UserError
+from wug.functional.network_rules import has_rule, project_, update
+from wug.functional.output import Output
+from wug.functional.streams import stream_key
+from wug.interfaces.interface import Batch, Interface, Terms
+from wug.training.engine import Floats, Params, Progress, Tree, initial_module
+from wug.training.objective import objective
+from wug.training.plan import Lot
+from wug.training.stacked import clip_groups
+
+
+class Single:
+    """One training of one network.
+
+    Args:
+        lot: What to train: one variant and one seed.
+        interface: Of its task.
+        device: Where.
+        compiled: Whether to compile the step of a network that has one.
+    """
+
+    name: Literal["single"] = "single"
+
+    def __init__(
+        self, lot: Lot, interface: Interface, *, device: torch.device, compiled: bool
+    ) -> None:
+        self.lot, self.interface, self.device = lot, interface, device
+        plan = lot.plan
+        if plan.restart is not None or plan.alternate or plan.terms_below is not None:
+            raise UserError(
+                f"Lot {lot.name}: restarts, alternating parameters and terms_below are parts of "
+                "the stacked engine; leave them out or name that engine."
+            )
+        (self.variant,), (self.seed,) = lot.variants, lot.seeds
+        self.task = self.variant.task
+        self.network = initial_module(lot, self.seed).to(device)
+        self._step: Callable[..., Any] | None = None
+        if compiled and hasattr(self.network, "step"):
+            # Programs of earlier trainings in this process would count against the limit.
+            torch.compiler.reset()
+            step: Callable[..., Any] = self.network.step  # type: ignore[assignment]
+            # Else both numbers of a dropout's key would be drawn anew for every vector of a loop.
+            self._step = torch.compile(step, dynamic=False, options={"fallback_random": True})
+        self.source = self.task.source(
+            plan.batch_size, sampler=plan.sampler, curriculum=plan.curriculum,
+            few_shapes=self._step is not None,
+        )  # fmt: skip
+        self.values, self.own = self._to_device((self.source.values(), self.source.own(self.seed)))
+        sizes = interface.sizes(self.task)
+        num_outputs = sizes.get("num_classes", sizes.get("out_features"))
+        self.optimisers = plan.optimiser.make(self.network, num_outputs)
+        self.averaged: AveragedModel | None = None
+        if plan.averaging:
+            mean = get_ema_multi_avg_fn(plan.averaging)
+            self.averaged = AveragedModel(self.network, multi_avg_fn=mean).eval()
+        self.carried: Any = None
+        self.selected = self._weights()
+        self._last: Params | None = None
+
+    def _to_device(self, tree: Any) -> Any:
+        return pytree.tree_map_only(Tensor, lambda tensor: tensor.to(self.device), tree)
+
+    @property
+    def judged(self) -> nn.Module:
+        """The network that is evaluated: with the average of the latest weights, or the last."""
+        return self.network if self.averaged is None else self.averaged.module
+
+    def _weights(self) -> Params:
+        return {name: value.detach().clone() for name, value in self.judged.state_dict().items()}
+
+    def _key(self) -> Any:
+        if self.source.traced:
+            own = () if self.lot.streams == "shared" else (self.seed,)
+            return self.lot.key(self.variant, *own).to(self.device)
+        return (self.seed,)
+
+    def batch(self, step: int, stage: int) -> Batch:
+        """Return the batch of a step."""
+        when: Any = torch.tensor(step, device=self.device) if self.source.traced else step
+        batch = self.source.draw(self.values, self._key(), when, stage)
+        finished: Batch = self.source.finish(self.own, self._to_device(batch))
+        return finished
+
+    @contextmanager
+    def _training(self) -> Iterator[None]:
+        """Use the compiled step in training alone: evaluation has other shapes."""
+        self.network.train()
+        if self._step is not None:
+            self.network.step = self._step  # type: ignore[assignment]
+        try:
+            limit = self.source.num_shapes() + 1
+            with torch._dynamo.config.patch(recompile_limit=limit):
+                yield
+        finally:
+            self.network.__dict__.pop("step", None)
+            self.network.eval()
+
+    def _terms(self, batch: Batch, state: Any) -> tuple[Terms, Output]:
+        low = self.lot.plan.precision == "bfloat16"
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=low):
+            return self.interface.terms(self.task, self.network, batch, state)
+
+    def _backward(self, batch: Batch, weights: Mapping[str, float]) -> tuple[Tensor, Params]:
+        """Add the gradients of a batch, part by part; return the loss and the statistics."""
+        parts = self.lot.plan.accumulation
+        params = dict(self.network.named_parameters())
+        total = torch.zeros((), device=self.device)
+        statistics: Params = {}
+        states: list[Any] = []
+        # Sums are divided by the weights of the whole batch, means by the number of parts.
+        whole = self.interface.weights(self.task, batch)
+        shares = {name: w if name in whole else w / parts for name, w in weights.items()}
+        carried = split_rows(self.carried, parts)
+        for part, state in zip(split_rows(batch, parts), carried, strict=True):
+            terms, output = self._terms(part, state)
+            terms = {name: (value, whole[name]) for name, (value, _) in terms.items()}
+            loss = objective(self.network, params, terms, output, shares)
+            loss.backward()
+            total += loss.detach()
+            states.append(pytree.tree_map_only(Tensor, Tensor.detach, output.state))
+            for name, value in output.statistics.items():
+                statistics[name] = statistics[name] + value if name in statistics else value
+        if states[0] is not None:
+            self.carried = pytree.tree_map(lambda *rows: torch.cat(rows), *states)
+        return total, statistics
+
+    def _move(self, rate: float) -> None:
+        """Clip, step, update buffers' averages and project."""
+        plan = self.lot.plan
+        named = dict(self.network.named_parameters())
+        if plan.clip is not None:
+            for names, limit in clip_groups(list(named), plan.clip):
+                nn.utils.clip_grad_norm_([named[name] for name in names], limit)
+            if plan.clip.value is not None:
+                nn.utils.clip_grad_value_(named.values(), plan.clip.value)
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+            optimiser.step()
+
+    def advance(self, start: int, end: int, stage: int, until: float | None) -> Progress:
+        """Train from a step up to another, or until a moment; a first step is always taken."""
+        steps = np.arange(start, end)
+        rates = self.lot.rate(self.variant)(steps)
+        schedules = self.lot.terms(self.variant)
+        weights = {name: schedule(steps) for name, schedule in schedules.items()}
+        projects, updates = (has_rule(self.network, rule) for rule in ("project", "update"))
+        total = torch.zeros((), device=self.device)
+        devices = [self.device] if self.device.type == "cuda" else []
+        with self._training(), torch.random.fork_rng(devices):
+            # Dropout depends on the training and the step alone, so a resumed run repeats it.
+            torch.manual_seed(stream_key("noise", self.lot.name, self.seed, start)[0])
+            for index, rate in enumerate(rates.tolist()):
+                now = {name: float(values[index]) for name, values in weights.items()}
+                self.network.zero_grad(set_to_none=True)
+                loss, statistics = self._backward(self.batch(start + index, stage), now)
+                self._move(rate)
+                if updates:
+                    self._update(statistics)
+                if projects:
+                    project_(self.network)
+                if self.averaged is not None:
+                    self.averaged.update_parameters(self.network)
+                total += loss
+                if until is not None and time.monotonic() >= until:
+                    end = start + index + 1
+                    break
+        return Progress(step=end, losses={"train": float(total) / (end - start)})
+
+    @torch.no_grad()
+    def _update(self, statistics: Params) -> None:
+        buffers = dict(self.network.named_buffers())
+        for name, value in update(self.network, buffers, statistics).items():
+            buffers[name].copy_(value)
+
+    @torch.no_grad()
+    def evaluate(self, splits: Sequence[str]) -> dict[str, dict[str, Floats]]:
+        """Return split -> measure -> sums and counts, (1, group, 2)."""
+        self.judged.eval()
+        found = {}
+        for split in splits:
+            num_groups = len(self.source.groups(split))
+            totals: dict[str, Tensor] = {}
+            state: Any = None  # carried from part to part, anew for each split
+            for index in range(self.source.num_parts(split)):
+                batch = self._to_device(self.source.part(split, index))
+                batch = self.source.finish(self.own, batch)
+                counts, state = self.interface.counts(
+                    self.task, self.judged, batch, state, num_groups
+                )
+                for name, count in counts.items():
+                    totals[name] = totals[name] + count if name in totals else count
+            found[split] = {
+                name: total.unsqueeze(0).numpy(force=True) for name, total in totals.items()
+            }
+        return found
+
+    def observe(self) -> dict[str, Floats]:
+        """Return finiteness and the number of parameters."""
+        weights = self.judged.state_dict().values()
+        finite = all(bool(value.isfinite().all()) for value in weights if value.is_floating_point())
+        size = sum(value.numel() for value in self.network.parameters())
+        return {"finite": np.array([float(finite)]), "num_parameters": np.array([float(size)])}
+
+    def heed(self, step: int, errors: Floats) -> None:
+        """Take note of nothing."""
+
+    def keep(self, better: NDArray[np.bool_]) -> None:
+        """Copy the weights to the selected ones."""
+        if better[0]:
+            self.selected = self._weights()
+
+    def rest(self, ended: NDArray[np.bool_]) -> None:
+        """Do nothing: the loop ends with its only replica."""
+
+    def use(self, which: Literal["last", "selected"]) -> None:
+        """Choose the weights that are evaluated and observed."""
+        if which == "selected" and self._last is None:
+            self._last = self._weights()
+            self.judged.load_state_dict(self.selected)
+        elif which == "last" and self._last is not None:
+            self.judged.load_state_dict(self._last)
+            self._last = None
+
+    def state(self) -> Tree:
+        """Return weights, selected weights, optimisers' states and the carried state."""
+        tree: Tree = {"network": self.network.state_dict(), "selected": self.selected}
+        if self.averaged is not None:
+            tree["averaged"] = self.averaged.state_dict()
+        if self.carried is not None:
+            leaves = pytree.tree_leaves(self.carried)
+            tree["carried"] = {str(index): leaf for index, leaf in enumerate(leaves)}
+        tree["optimisers"] = {
+            str(number): {
+                str(index): {name: torch.as_tensor(v) for name, v in slots.items()}
+                for index, slots in optimiser.state_dict()["state"].items()
+            }
+            for number, optimiser in enumerate(self.optimisers)
+        }
+        return tree
+
+    def load_state(self, tree: Tree) -> None:
+        """Go on from a state."""
+        self.network.load_state_dict(tree["network"])
+        self.selected = self._to_device(tree["selected"])
+        if self.averaged is not None:
+            self.averaged.load_state_dict(tree["averaged"])
+        for number, optimiser in enumerate(self.optimisers):
+            saved = tree.get("optimisers", {}).get(str(number), {})
+            state = {int(index): slots for index, slots in saved.items()}
+            groups = optimiser.state_dict()["param_groups"]
+            optimiser.load_state_dict({"state": state, "param_groups": groups})
+        if "carried" in tree:
+            rows: Any = self.network.initial_state(self.lot.plan.batch_size)  # type: ignore[operator]
+            _, spec = pytree.tree_flatten(rows)
+            leaves = [tree["carried"][str(index)] for index in range(len(tree["carried"]))]
+            self.carried = self._to_device(pytree.tree_unflatten(leaves, spec))
+
+    def results(self) -> list[Params]:
+        """Return the selected weights of the network."""
+        return [self.selected]
+
+    def notes(self) -> list[dict[str, Any]]:
+        """Return nothing."""
+        return [{}]
+
+
+def split_rows(tree: Any, parts: int) -> list[Any]:
+    """Cut a tree of tensors along its rows.
+
+    Example:
+        >>> [part["x"].tolist() for part in split_rows({"x": torch.arange(5)}, 2)]
+        [[0, 1, 2], [3, 4]]
+    """
+    if parts == 1 or tree is None:
+        return [tree] * parts
+    leaves, spec = pytree.tree_flatten(tree)
+    cut = [leaf.tensor_split(parts) for leaf in leaves]
+    return [pytree.tree_unflatten([part[i] for part in cut], spec) for i in range(parts)]
