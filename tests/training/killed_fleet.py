@@ -8,21 +8,21 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import torch
+from small_lots import make_lot, small_plan
 from torch.func import vmap
 
 import wug.records.store
 import wug.training.checkpoint
 from wug.core.schedules import After
-from wug.experiments.mistry2022.single_module.experiment import make_lot
 from wug.study.experiment import Experiment, Layout
-from wug.training.engine import Fleet
-from wug.training.plan import Restart, TrainingPlan
+from wug.training.loop import Training
+from wug.training.plan import Restart
 from wug.training.programs import make_program
 from wug.training.work import WorkOptions, work
 
@@ -40,7 +40,7 @@ FORCED = (
 
 def make_experiment() -> Experiment:
     """Three lots; iNALU's has a gated penalty and restarts, so more to remember."""
-    plan = TrainingPlan(steps=STEPS, evaluate_every=EVALUATE_EVERY, batch_size=8)
+    plan = small_plan(STEPS, evaluate_every=EVALUATE_EVERY, batch_size=8)
     nau, nmu, inalu = (
         make_lot(unit, [operation], ("[0.1,0.2)", "[10,20)"), (0, 1), plan, "independent")
         for unit, operation in (("nau", "sub"), ("nmu", "mul"), ("inalu", "mul"))
@@ -48,7 +48,9 @@ def make_experiment() -> Experiment:
     inalu = replace(
         inalu,
         plan=replace(inalu.plan, restart=Restart(min_stored=EVALUATE_EVERY)),
-        variants=tuple(replace(v, penalty=After(1.0, STEPS // 3)) for v in inalu.variants),
+        variants=tuple(
+            replace(v, terms={"penalty": After(1.0, STEPS // 3)}) for v in inalu.variants
+        ),
     )
     return Experiment(
         name="demo",
@@ -110,13 +112,13 @@ def start_life(folder: Path, prepare: Callable[[], None] | None = None) -> tuple
 
 
 def tell_evaluations(pipe: int) -> None:
-    evaluate = Fleet.evaluate
+    evaluate = Training.evaluate
 
-    def evaluate_and_tell(fleet: Fleet) -> None:
-        evaluate(fleet)
+    def evaluate_and_tell(training: Training, losses: Mapping[str, float]) -> None:
+        evaluate(training, losses)
         os.write(pipe, b".")
 
-    setattr(Fleet, "evaluate", evaluate_and_tell)  # noqa: B010
+    setattr(Training, "evaluate", evaluate_and_tell)  # noqa: B010
 
 
 def end_of(process: int) -> int:

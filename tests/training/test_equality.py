@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from small_lots import PENALTIES, UNITS
 from torch import Tensor, nn
 
 from wug.core.schedules import After, Constant, Growth, Ramp, Schedule
-from wug.experiments.mistry2022.single_module.experiment import RECIPES
 from wug.functional.streams import stream_key
 from wug.tasks.extrapolation.single_module import RANGES, SingleModule
-from wug.training.engine import Fleet
-from wug.training.plan import Build, Lot, Restart, TrainingPlan, Variant
+from wug.training.loop import Training
+from wug.training.optimisers import SGD, Adam, AdamW, RMSprop
+from wug.training.plan import Build, Clip, Lot, Plan, Restart, Variant
 from wug.training.programs import can_compile
+from wug.training.stacked import Stacked
 from wug.units.inalu import INALU
 from wug.units.nau import NAU
 
@@ -28,11 +30,17 @@ PAPER_STEPS = 50_000
 BARS = {torch.float64: (20, 10, 1e-10), torch.float32: (200, 50, 1e-3)}
 DTYPES = pytest.mark.parametrize("dtype", BARS, ids=str)
 SEEDS = (0, 2)
-TORCH_OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "adam": torch.optim.Adam,
-    "rmsprop": torch.optim.RMSprop,
-    "sgd": torch.optim.SGD,
+OPTIMISERS = {
+    "adam": (Adam(), torch.optim.Adam, {}),
+    "adamw": (AdamW(beta1=0.8), torch.optim.AdamW, {"betas": (0.8, 0.999), "weight_decay": 0.0}),
+    "rmsprop": (RMSprop(), torch.optim.RMSprop, {}),
+    "momentum": (RMSprop(momentum=0.9), torch.optim.RMSprop, {"momentum": 0.9}),
+    "sgd": (SGD(), torch.optim.SGD, {}),
 }
+OPERATIONS = {
+    "nac_add": ("add", "sub"), "nau": ("add", "sub"), "nac_mul": ("mul", "div"), "nmu": ("mul",),
+    "npu": ("mul", "div"), "real_npu": ("mul", "div"),
+}  # fmt: skip
 
 
 @dataclass
@@ -57,9 +65,9 @@ def train_alone(lot: Lot, variant: Variant, seed: int) -> Alone:
     generator = torch.Generator().manual_seed(seed)
     module: Any = lot.build(generator)
     groups = moving_groups(module, plan.alternate)
-    optimisers = [
-        (TORCH_OPTIMISERS[plan.optimiser](params, lr=1.0), phases) for params, phases in groups
-    ]
+    make, options = next(rest for data, *rest in OPTIMISERS.values() if data == plan.optimiser)
+    optimisers = [(make(params, lr=1.0, **options), phases) for params, phases in groups]
+    terms = lot.terms(variant)
     targets = task.target_values(seed)
     held_out = task.evaluation_inputs("validation")
     key = stream_of(lot, variant, seed)
@@ -73,21 +81,25 @@ def train_alone(lot: Lot, variant: Variant, seed: int) -> Alone:
             validation.append(error.item())
         x = task.inputs(task.input_values(), key, torch.tensor(step), plan.batch_size)
         loss = task.loss(module(x), task.targets(targets, x))
-        weight = 0.0 if variant.penalty is None else value_at(variant.penalty, step)
-        if plan.penalty_below is not None and not validation[-1] < plan.penalty_below:
+        weight = value_at(terms["penalty"], step) if terms else 0.0
+        if plan.terms_below is not None and not validation[-1] < plan.terms_below:
             weight = 0.0
         if weight:
             penalised_steps += 1
             loss = loss + weight * module.penalty(dict(module.named_parameters()))
         module.zero_grad()
         loss.backward()
-        if plan.clip_norm is not None:
-            nn.utils.clip_grad_norm_(module.parameters(), plan.clip_norm)
-        if plan.clip_value is not None:
-            nn.utils.clip_grad_value_(module.parameters(), plan.clip_value)
+        clip = plan.clip or Clip()
+        if clip.norm is not None:
+            nn.utils.clip_grad_norm_(module.parameters(), clip.norm)
+        for prefix, limit in clip.groups.items():
+            group = [p for name, p in module.named_parameters() if name.startswith(prefix)]
+            nn.utils.clip_grad_norm_(group, limit)
+        if clip.value is not None:
+            nn.utils.clip_grad_value_(module.parameters(), clip.value)
         for optimiser, phases in optimisers:
             if step % 10 in phases:
-                optimiser.param_groups[0]["lr"] = value_at(variant.learning_rate, step)
+                optimiser.param_groups[0]["lr"] = value_at(lot.rate(variant), step)
                 optimiser.step()
         if hasattr(module, "project"):
             projected = module.project(dict(module.named_parameters()))
@@ -125,15 +137,16 @@ def stream_of(lot: Lot, variant: Variant, seed: int) -> Tensor:
 
 def check_equal(lot: Lot, bar: float, *, compiled: bool = False) -> list[Alone]:
     """Train a lot both ways and compare: each variant and each seed once."""
-    fleet = Fleet(lot, device=CPU, compiled=compiled)
-    results = fleet.train()
+    training = Training(lot, device=CPU, compiled=compiled)
+    results, engine = training.train(), training.engine
+    assert isinstance(engine, Stacked)
     all_alone = []
     for i, (variant, seed) in enumerate(zip(lot.variants, lot.seeds, strict=True)):
         alone = train_alone(lot, variant, seed)
         result = results[i * len(lot.seeds) + i]
         assert (result.labels, result.seed) == (variant.labels, seed)
         for name, expected in alone.params.items():
-            found = fleet.memory.state["params"][name][i, i]
+            found = engine.tensors["params"][name][i, i]
             difference = (found - expected).norm() / expected.norm().clamp(min=1e-30)
             assert difference <= bar, f"{variant.labels}: {name} differs by {difference:.2e}"
         # An error changes faster than its parameters, the more the smaller it is.
@@ -157,16 +170,19 @@ def shortened(schedule: Schedule | None, factor: int) -> Schedule | None:
 
 def unit_lot(unit: str, streams: Any, dtype: torch.dtype, **changes: Any) -> Lot:
     """Its first and its last operation, on a range of small and on one of large numbers."""
-    recipe = RECIPES[unit]
+    operations = OPERATIONS.get(unit, ("add", "div"))
     steps, every, _ = BARS[dtype]
-    plan = TrainingPlan(steps=steps, evaluate_every=every, batch_size=32)
-    plan = replace(plan, **(recipe.plan or {}))
-    if plan.restart is not None:
-        plan = replace(plan, restart=replace(plan.restart, min_stored=every))
-    penalties = recipe.penalties or {}
+    plan = Plan(
+        steps=steps, evaluate_every=every, batch_size=32, evaluate_first=True,
+        watched=("validation", "test"),
+    )  # fmt: skip
+    if unit == "inalu":
+        restart = Restart(min_stored=every)
+        plan = replace(plan, clip=Clip(value=0.1), terms_below=1.0, restart=restart)
+    penalty = shortened(PENALTIES.get(unit), PAPER_STEPS // steps)
     return Lot(
         name=unit,
-        build=twice_drawn(recipe.unit, dtype),
+        build=twice_drawn(UNITS[unit], dtype),
         variants=tuple(
             Variant(
                 labels={"unit": unit, "operation": operation, "range": name},
@@ -174,13 +190,10 @@ def unit_lot(unit: str, streams: Any, dtype: torch.dtype, **changes: Any) -> Lot
                 task=SingleModule(
                     operation=operation, train=RANGES[name][0], test=RANGES[name][1], dtype=dtype
                 ),
-                learning_rate=Constant(recipe.learning_rate),
-                penalty=shortened(penalties.get(operation), PAPER_STEPS // steps),
+                learning_rate=Constant(5e-3 if "npu" in unit else 1e-3),
+                terms={} if penalty is None else {"penalty": penalty},
             )
-            for operation, name in (
-                (recipe.operations[0], "[0.1,0.2)"),
-                (recipe.operations[-1], "[-20,-10)"),
-            )
+            for operation, name in ((operations[0], "[0.1,0.2)"), (operations[-1], "[-20,-10)"))
         ),
         seeds=SEEDS,
         plan=replace(plan, **changes),
@@ -200,13 +213,11 @@ def twice_drawn(unit: Callable[..., Any], dtype: torch.dtype, **options: Any) ->
 
 @DTYPES
 @pytest.mark.parametrize("streams", ["shared", "independent"])
-@pytest.mark.parametrize("unit", RECIPES)
+@pytest.mark.parametrize("unit", UNITS)
 def test_every_unit_with_its_recipe(unit: str, streams: str, dtype: torch.dtype) -> None:
     lot = unit_lot(unit, streams, dtype)
     all_alone = check_equal(lot, BARS[dtype][2])
-    assert any(alone.penalised_steps for alone in all_alone) == (
-        RECIPES[unit].penalties is not None
-    )
+    assert any(alone.penalised_steps for alone in all_alone) == (unit in PENALTIES)
     if unit == "inalu":
         assert any(alone.restarts for alone in all_alone)
         assert not all(alone.penalised_steps for alone in all_alone)
@@ -224,7 +235,7 @@ def compiler() -> None:
     "unit",
     [
         unit if unit in ("nau", "nmu", "inalu") else pytest.param(unit, marks=pytest.mark.slow)
-        for unit in RECIPES
+        for unit in UNITS
     ],
 )
 def test_every_unit_compiled(unit: str, dtype: torch.dtype) -> None:
@@ -234,16 +245,16 @@ def test_every_unit_compiled(unit: str, dtype: torch.dtype) -> None:
 
 @pytest.mark.usefixtures("compiler")
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", RECIPES)
+@pytest.mark.parametrize("unit", UNITS)
 def test_every_unit_compiled_with_the_other_streams(unit: str) -> None:
     for streams, dtype in (("independent", torch.float32), ("shared", torch.float64)):
         check_equal(unit_lot(unit, streams, dtype), BARS[dtype][2], compiled=True)
 
 
 @DTYPES
-@pytest.mark.parametrize("optimiser", TORCH_OPTIMISERS)
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
 def test_every_optimiser_with_a_changing_rate(optimiser: str, dtype: torch.dtype) -> None:
-    lot = unit_lot("nau", "shared", dtype, optimiser=optimiser)
+    lot = unit_lot("nau", "shared", dtype, optimiser=OPTIMISERS[optimiser][0])
     rate = Ramp(1e-3, -5, lot.plan.steps)
     lot = replace(lot, variants=tuple(replace(v, learning_rate=rate) for v in lot.variants))
     check_equal(lot, BARS[dtype][2])
@@ -251,7 +262,13 @@ def test_every_optimiser_with_a_changing_rate(optimiser: str, dtype: torch.dtype
 
 @DTYPES
 def test_gradients_clipped_by_norm(dtype: torch.dtype) -> None:
-    lot = unit_lot("nmu", "shared", dtype, optimiser="sgd", clip_norm=0.5)
+    lot = unit_lot("nmu", "shared", dtype, optimiser=SGD(), clip=Clip(norm=0.5))
+    check_equal(lot, BARS[dtype][2])
+
+
+@DTYPES
+def test_gradients_clipped_by_group(dtype: torch.dtype) -> None:
+    lot = unit_lot("inalu", "shared", dtype, clip=Clip(groups={"gate": 0.01, "w_hat": 0.1}))
     check_equal(lot, BARS[dtype][2])
 
 
@@ -262,7 +279,7 @@ def test_weights_and_gate_in_turn(dtype: torch.dtype) -> None:
         "inalu",
         "independent",
         dtype,
-        optimiser="rmsprop",
+        optimiser=RMSprop(),
         alternate={"w_hat": weights, "m_hat": weights, "gate": (8, 9)},
     )
     lot = replace(lot, build=twice_drawn(INALU, dtype, recipe="tensorflow"))
@@ -315,7 +332,8 @@ def test_operands_among_many_inputs(operands: Any) -> None:
         lot,
         build=lambda generator: NAU(10, 1, generator=generator, dtype=torch.float64),
         variants=tuple(
-            replace(lot.variants[0], task=task, labels={"copy": str(seed)}) for seed in SEEDS
+            replace(lot.variants[0], task=task, labels={"copy": str(seed)}, stream=())
+            for seed in SEEDS
         ),
     )
     assert len({task.operand_places(seed) for seed in SEEDS}) == len(SEEDS)

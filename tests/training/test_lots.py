@@ -1,13 +1,13 @@
 import pytest
+from small_lots import make_lot, small_plan
 
-from wug.experiments.mistry2022.single_module.experiment import make_lot
 from wug.records import identity
-from wug.training.engine import Result
+from wug.training.loop import Result
 from wug.training.lots import make_record, missing
-from wug.training.plan import Lot, TrainingPlan
+from wug.training.plan import Lot
 
 RANGES = ("[1,2)", "[-2,2)", "[10,20)")
-LOT = make_lot("nau", ["add"], RANGES, (0, 1, 2), TrainingPlan(steps=10), "shared")
+LOT = make_lot("nau", ["add"], RANGES, (0, 1, 2), small_plan(10), "shared")
 ALL = {(name, seed) for name in RANGES for seed in LOT.seeds}
 
 Replicas = set[tuple[str, int]]

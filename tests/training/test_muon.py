@@ -4,8 +4,8 @@ from torch import nn
 
 from wug.models.lstm import LSTM
 from wug.models.ndr import NDR
-from wug.training.muon import Muon, hidden_matrices, make_optimisers, orthogonalised
-from wug.training.sequence_plan import SequencePlan
+from wug.training.muon import TorchMuon, hidden_matrices, orthogonalised
+from wug.training.optimisers import Adam, AdamW, Muon
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 7), (16, 64), (1, 5)])
@@ -27,7 +27,7 @@ def test_muon_is_a_plain_loop():
     shapes = [(4, 6), (6, 4), (4, 6), (5, 5)]
     start = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
     ours = [nn.Parameter(one.clone()) for one in start]
-    optimiser = Muon(ours, lr=0.0, weight_decay=0.1)
+    optimiser = TorchMuon(ours, lr=0.0, weight_decay=0.1)
     weights, momenta = [one.clone() for one in start], [torch.zeros_like(one) for one in start]
     for rate in (0.1, 0.05, 0.02):
         optimiser.param_groups[0]["lr"] = rate
@@ -51,7 +51,7 @@ def test_muon_is_torchs_but_for_its_precision():
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(8, 12, generator=generator)
     ours, theirs = nn.Parameter(start.clone()), nn.Parameter(start.clone())
-    first = Muon([ours], lr=0.02, weight_decay=0.5)
+    first = TorchMuon([ours], lr=0.02, weight_decay=0.5)
     second = torch.optim.Muon(
         [theirs], lr=0.1, weight_decay=0.1, adjust_lr_fn="match_rms_adamw", ns_steps=5
     )
@@ -66,7 +66,7 @@ def test_muon_is_torchs_but_for_its_precision():
 
 def test_weights_without_a_gradient_stay():
     weight = nn.Parameter(torch.ones(2, 2))
-    Muon([weight], lr=1.0, weight_decay=0.5).step()
+    TorchMuon([weight], lr=1.0, weight_decay=0.5).step()
     assert torch.equal(weight.data, torch.ones(2, 2))
 
 
@@ -118,11 +118,12 @@ def test_a_read_out_that_is_the_embedding_is_not_hidden():
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-@pytest.mark.parametrize("optimiser", ["muon", "adamw", "adam"])
-def test_every_parameter_has_one_optimiser(optimiser, model):
+@pytest.mark.parametrize(
+    ("optimiser", "decay"), [(Muon(weight_decay=0.1), 0.1), (AdamW(0.1), 0.1), (Adam(), 0)]
+)
+def test_every_parameter_has_one_optimiser(optimiser, decay, model):
     model = model()
-    plan = SequencePlan(steps=1, optimiser=optimiser, weight_decay=0.1)
-    groups = [group for one in make_optimisers(model, plan) for group in one.param_groups]
+    groups = [group for one in optimiser.make(model, None) for group in one.param_groups]
     trained = [id(weight) for group in groups for weight in group["params"]]
     assert sorted(trained) == sorted(map(id, model.parameters()))
-    assert all(group["weight_decay"] == 0.1 for group in groups)
+    assert all(group["weight_decay"] == decay for group in groups)

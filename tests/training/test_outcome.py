@@ -1,17 +1,16 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wug.training.outcome import judge, selected_row
+from wug.interfaces.numbers import NUMBERS
+from wug.training.outcome import by_group, first_solved, make_outcome, mean, selected_row, values
 
 NAN, INF = math.nan, math.inf
-THRESHOLD = 1.0
-
-errors = st.sampled_from([0.25, 0.5, 1.0, 2.0, NAN, INF])
-rows = st.lists(st.tuples(errors, errors), min_size=1, max_size=8)
+errors = st.lists(st.sampled_from([0.25, 0.5, 1.0, 2.0, NAN, INF]), min_size=1, max_size=8)
 
 
 @pytest.mark.parametrize(
@@ -31,52 +30,52 @@ def test_the_first_lowest_row_is_selected(validation: list[float], row: int) -> 
     assert selected_row(np.array(validation)) == row
 
 
-def outcome_of(table: list[tuple[float, float]], finite: bool = True) -> dict[str, object]:
-    validation, test = (np.array(column, np.float64) for column in zip(*table, strict=True))
-    steps = np.arange(len(table), dtype=np.float64) * 1000
-    return judge(steps, {"validation": validation, "test": test}, THRESHOLD, finite)
+@given(rows=errors)
+def test_the_last_lowest_row_is_selected_by_a_walk(rows: list[float]) -> None:
+    selected, lowest = len(rows) - 1, None
+    for row, error in enumerate(rows):
+        if not math.isnan(error) and (lowest is None or error <= lowest):
+            selected, lowest = row, error
+    assert selected_row(np.array(rows), "last") == selected
 
 
-def test_solved_counts_at_the_selected_row_and_solved_at_is_the_first_below() -> None:
-    outcome = outcome_of([(3.0, 0.5), (2.0, 2.0), (1.0, 0.25)])
-    assert outcome["status"] == "solved" and outcome["solved"] is True
-    assert (outcome["selected_step"], outcome["solved_at"]) == (2000, 0)
-    assert (outcome["validation_error"], outcome["test_error"]) == (1.0, 0.25)
+@given(rows=errors)
+def test_the_threshold_itself_is_solved(rows: list[float]) -> None:
+    steps = np.arange(len(rows)) * 1000.0
+    below = [1000 * row for row, error in enumerate(rows) if error <= 1.0]
+    assert first_solved(steps, np.array(rows), 1.0) == (below[0] if below else None)
 
 
-def test_a_row_below_the_threshold_that_is_not_selected_solves_nothing() -> None:
-    outcome = outcome_of([(3.0, 0.5), (2.0, 2.0)])
-    assert outcome["status"] == "unsolved" and outcome["solved"] is False
-    assert outcome["solved_at"] is None
+def outcome_of(test_error: float, *, finite: bool = True, solved_at: int | None = 0) -> Any:
+    measures = {"test": {"error": test_error, "loss": test_error}}
+    return make_outcome(
+        interface=NUMBERS, engine="stacked", threshold=1.0, steps=10, selected_step=5,
+        solved_at=solved_at, selected=measures, final=measures, groups={},
+        observed={"finite": float(finite), "sparsity": 0.5}, notes={"restarts": 0},
+    )  # fmt: skip
 
 
-def test_the_threshold_itself_is_not_below() -> None:
-    assert outcome_of([(1.0, THRESHOLD)])["status"] == "unsolved"
+@pytest.mark.parametrize(
+    ("error", "finite", "status"),
+    [
+        (0.5, True, "solved"),
+        (1.0, True, "solved"),
+        (0.5, False, "solved"),  # solved before it diverged
+        (1.5, True, "unsolved"),
+        (NAN, False, "diverged"),
+    ],
+)
+def test_status(error: float, finite: bool, status: str) -> None:
+    outcome = outcome_of(error, finite=finite)
+    assert outcome["status"] == status and outcome["diverged"] is not finite
+    assert outcome["solved_at"] == (0 if status == "solved" else None)
+    assert outcome["observed"] == {"sparsity": 0.5} and outcome["restarts"] == 0
 
 
-def test_a_training_that_solved_before_it_diverged_is_solved() -> None:
-    outcome = outcome_of([(1.0, 0.5), (NAN, NAN)], finite=False)
-    assert outcome["status"] == "solved" and outcome["diverged"] is True
-
-
-def test_without_any_number_the_last_row_is_selected_and_failed() -> None:
-    outcome = outcome_of([(NAN, 0.5), (NAN, NAN)], finite=False)
-    assert outcome["status"] == "diverged" and outcome["selected_step"] == 1000
-
-
-@given(table=rows, finite=st.booleans())
-def test_it_agrees_with_a_walk_through_the_rows(
-    table: list[tuple[float, float]], finite: bool
-) -> None:
-    selected, lowest, first_below = len(table) - 1, None, None
-    for row, (validation, test) in enumerate(table):
-        if not math.isnan(validation) and (lowest is None or validation < lowest):
-            selected, lowest = row, validation
-        if test < THRESHOLD and first_below is None:
-            first_below = 1000 * row
-    outcome = outcome_of(table, finite)
-    solved = table[selected][1] < THRESHOLD
-    assert outcome["selected_step"] == 1000 * selected
-    assert outcome["solved"] is solved
-    assert outcome["solved_at"] == (first_below if solved else None)
-    assert outcome["diverged"] is not finite
+def test_counts_become_numbers() -> None:
+    counts = {"test": {"error": np.array([[[1.0, 10.0], [4.0, 10.0], [0.0, 0.0]]])}}
+    assert values(counts, 0) == {"test": {"error": 0.25}}
+    groups = {"test": ("9", "10", "11")}
+    assert by_group(counts, 0, groups) == {"test": {"error": {"9": 0.1, "10": 0.4}}}
+    assert by_group({"test": {"error": np.ones((1, 1, 2))}}, 0, {"test": ("",)}) == {}
+    assert math.isnan(mean(np.zeros((2, 2))))

@@ -6,9 +6,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wug.training.optimisers import OPTIMISERS
+from wug.training.optimisers import SGD, Adam, RMSprop
 
 STEPS = 30
+OPTIMISERS = {"adam": Adam(), "rmsprop": RMSprop(), "sgd": SGD()}
 REFERENCE: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
     "rmsprop": torch.optim.RMSprop,
@@ -19,7 +20,7 @@ REFERENCE: dict[str, Callable[..., torch.optim.Optimizer]] = {
 def ours(
     name: str, start: torch.Tensor, gradients: torch.Tensor, rates: np.ndarray
 ) -> torch.Tensor:
-    optimiser = OPTIMISERS[name]()
+    optimiser = OPTIMISERS[name].pure()
     parameter = start
     slots = [torch.zeros_like(start) for _ in range(optimiser.num_slots)]
     controls = torch.tensor(np.array(optimiser.controls(np.arange(len(rates)), rates)))

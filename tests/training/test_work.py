@@ -5,16 +5,19 @@ from typing import Any
 
 import pytest
 import torch
+from small_lots import make_lot, small_plan
 
-from wug.experiments.mistry2022.single_module.experiment import make_lot
+from wug.core.errors import UserError
 from wug.records import Record, RunStore, read_run
 from wug.report.progress import curves_of, read_news
 from wug.study.experiment import Experiment, Layout
-from wug.training.plan import TrainingPlan
+from wug.tasks.extrapolation.single_module import SingleModule
+from wug.training.kept_networks import load
+from wug.training.plan import Lot, Registered, Variant
 from wug.training.work import WorkOptions, longest_first, unfinished, work
 
 OPTIONS = WorkOptions(compile="off", threads=1, checkpoint_seconds=0.0)
-PLAN = TrainingPlan(steps=20, evaluate_every=10, batch_size=8)
+PLAN = small_plan(20, evaluate_every=10, batch_size=8)
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +35,17 @@ def make_experiment(*, seeds: tuple[int, ...] = (0, 1)) -> Experiment:
     )
     layout = Layout(rows=("unit",), column="range", row_order=(), column_order=())
     return Experiment(name="demo", title="", settings={"steps": 20}, lots=lots, layout=layout)
+
+
+def single_lot(name: str, steps: int = 20) -> Lot:
+    """One registered network, whose weights are kept."""
+    build = Registered(
+        model="arithmetic_stack", sizes={"in_features": 2, "out_features": 1},
+        options={"units": ["nau"]},
+    )  # fmt: skip
+    variant = Variant(labels={"unit": name, "range": "[1,2)"}, task=SingleModule())
+    plan = replace(PLAN, steps=steps)
+    return Lot(name=name, build=build, variants=(variant,), seeds=(0,), plan=plan, keeps=True)
 
 
 def results(folder: Path) -> dict[str, tuple[Any, ...]]:
@@ -83,3 +97,28 @@ def test_the_longest_lots_come_first() -> None:
     assert longest_first([nau, nmu]) == [nmu, nau]
     long = replace(nau, plan=replace(PLAN, steps=50))
     assert longest_first([nmu, long]) == [long, nmu]
+
+
+def test_a_lot_that_needs_another_waits_for_its_network(tmp_path: Path) -> None:
+    first = single_lot("first")
+    seen: list[Path] = []
+
+    def build(generator: torch.Generator, needed: dict[str, Path]) -> Any:
+        seen.append(needed["first"])
+        network, _ = load(needed["first"])
+        return network
+
+    second = replace(single_lot("second", steps=40), build=build, needs=("first",))
+    experiment = replace(make_experiment(), lots=(second, first))
+    assert work(experiment, tmp_path, OPTIONS) == 2
+    assert set(seen) == {tmp_path / "models" / "first.safetensors"}
+
+
+@pytest.mark.parametrize(
+    ("needs", "message"),
+    [({"a": ("b",), "b": ("a",)}, "in a circle"), ({"a": ("c",), "b": ()}, "it needs c, which")],
+)
+def test_needs_that_cannot_be_met(tmp_path: Path, needs: dict[str, Any], message: str) -> None:
+    lots = tuple(replace(single_lot(name), needs=others) for name, others in needs.items())
+    with pytest.raises(UserError, match=message):
+        work(replace(make_experiment(), lots=lots), tmp_path, OPTIONS)

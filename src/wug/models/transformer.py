@@ -19,6 +19,7 @@ from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.columns import NUM_ENDS, add_ends, column_at
 from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
+from wug.functional.output import Output
 from wug.functional.streams import dropout
 from wug.layers.absolute_attention import AbsoluteAttention
 from wug.layers.absolute_relative_attention import AbsoluteRelativeAttention
@@ -160,8 +161,8 @@ class Transformer(nn.Module):
     LN(a + FFN(a)); with one u = LN(FFN(a)), g = sigmoid(FFN_gate(a)), h' = g u + (1 - g) h. Where
     there is a gate and the attention is not geometric, tanh stands for the second LN (D.3.3).
 
-    With halting, the mean remainder times a weight (0.03 in csordas2023) belongs in the loss: the
-    trainer calls `logits_and_cost` where a model has it.
+    With halting, a training step returns the mean remainder as the term ``halting``, which belongs
+    in the loss with a weight (0.03 in csordas2023).
 
     Notation:
         h -> state, a -> read, u -> update, g -> gates, d -> features, d_FF -> hidden_features.
@@ -373,9 +374,12 @@ class Transformer(nn.Module):
         columns, cost, _ = self.outcome(states, valid)
         return self.answer(columns, lengths), cost
 
-    def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Return the logits of the classes."""
-        return self.logits_and_cost(tokens, lengths)[0]
+    def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor | Output:
+        """Return the logits of the classes; in training with halting, its cost as well."""
+        logits, cost = self.logits_and_cost(tokens, lengths)
+        if self.halting is None or not self.training:
+            return logits
+        return Output(logits, terms={"halting": cost})
 
     def trace(self, tokens: Tensor, lengths: Tensor) -> dict[str, Tensor]:
         """Return what happens in every step, with column 0 for the token before the sequence.

@@ -12,8 +12,7 @@ from torch import nn
 from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.records import DATA_EDITION, Json, Record
 from wug.study.claims import Cell, Claim, Key, Table
-from wug.training.lots import AnyLot
-from wug.training.plan import Build, Streams
+from wug.training.plan import Build, Lot, Streams
 
 Scale = Literal["smoke", "laptop", "paper"]
 
@@ -107,7 +106,7 @@ class Experiment:
     name: str
     title: str
     settings: Mapping[str, Json]
-    lots: tuple[AnyLot, ...]
+    lots: tuple[Lot, ...]
     layout: Layout
     published: Sequence[Mapping[str, Json]] = ()
     published_table: Table = field(default_factory=lambda: Table({}, exact=True))

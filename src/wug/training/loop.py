@@ -260,10 +260,9 @@ class Training:
             row = selected_row(errors, self.selection.ties)
             deciding = self.curves[deciding_split(self.watched)][:rows, index]
             threshold = float(self.thresholds[index])
-            further = {
-                **notes[index],
-                "training_seconds": round(self.clock.seconds / self.lot.num_replicas, 1),
-            }
+            further = dict(notes[index])
+            if engine.name == "single":
+                further["training_seconds"] = round(self.clock.seconds, 1)
             if self.lot.plan.curriculum is not None:
                 further["promoted"] = list(self.clock.promoted)
             if sum(value.numel() for value in weights[index].values()) <= LARGEST_KEPT:

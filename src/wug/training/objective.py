@@ -28,9 +28,7 @@ class Call(nn.Module):
         return self.function(self.network, *arguments)
 
 
-def with_tensors(
-    network: nn.Module, function: Callable[..., Any]
-) -> Callable[..., Any]:
+def with_tensors(network: nn.Module, function: Callable[..., Any]) -> Callable[..., Any]:
     """Turn a function of a plain network into one of the network's parameters and buffers.
 
     Args:

@@ -19,7 +19,7 @@ from wug.records import Json
 from wug.sources.samplers import Curriculum, Sampler
 from wug.training.optimisers import Adam, Optimiser
 
-Build = Callable[[torch.Generator], nn.Module]
+Build = Callable[..., nn.Module]
 Streams = Literal["shared", "independent"]
 Observe = Callable[[nn.Module, Any], Mapping[str, float]]
 EngineName = Literal["auto", "stacked", "single"]
@@ -251,8 +251,8 @@ class Lot:
         plan: How all of them are trained.
         streams: Whether the seeds of a group see the same training inputs.
         observe: Further numbers for the records: a function of the selected network and its task.
-        needs: Names of lots whose kept networks must be there before this one can begin; ``build``
-            is then called with a mapping from these names to files as well.
+        needs: Names of lots, of one network each, that must be finished before this one begins;
+            ``build`` then gets the files of their networks by name as ``needed``.
         keeps: Whether the selected weights are written to a file, for the lab and for other lots;
             by default those of a registered model are.
     """
@@ -280,9 +280,16 @@ class Lot:
                 f"Lot {self.name}: its variants name different terms; put them into lots of "
                 "their own, or give every variant the same names (a weight may be Constant(0))."
             )
-        if len({type(variant.task) for variant in self.variants}) != 1:
+        for variant in self.variants:
+            if unknown := set(variant.stream) - set(variant.labels):
+                raise UserError(
+                    f"Lot {self.name}: a stream is named by labels of its variant; "
+                    f"{', '.join(sorted(unknown))} is none of {', '.join(variant.labels)}."
+                )
+        if len({shapes_of(variant.task) for variant in self.variants}) != 1:
             raise UserError(
-                f"Lot {self.name}: its tasks differ in class; put them into lots of their own."
+                f"Lot {self.name}: its tasks differ in class or in the shape of their values; "
+                "put them into lots of their own."
             )
 
     @property
@@ -341,6 +348,12 @@ class Lot:
                 for variant in self.variants
             ],
         }
+
+
+def shapes_of(task: Any) -> tuple[Any, ...]:
+    """Return what must agree in tasks that are trained as one program."""
+    values = getattr(task, "input_values", dict)()
+    return type(task), *((name, value.shape, value.dtype) for name, value in values.items())
 
 
 def default_of(part: Field[Any]) -> Any:

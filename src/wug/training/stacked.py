@@ -100,6 +100,19 @@ def stack(trees: Sequence[Any]) -> Any:
     return pytree.tree_map(stack_leaves, *trees)
 
 
+def in_order_of(model: Tree, tree: Tree) -> Tree:
+    """Return a tree with its names in the order of another, which programs rely on.
+
+    Example:
+        >>> in_order_of({"b": 0, "a": {"d": 0, "c": 0}}, {"a": {"c": 1, "d": 2}, "b": 3})
+        {'b': 3, 'a': {'d': 2, 'c': 1}}
+    """
+    return {
+        name: in_order_of(part, tree.get(name, {})) if isinstance(part, dict) else tree[name]
+        for name, part in model.items()
+    }
+
+
 def detached(tensors: Mapping[str, Tensor]) -> Params:
     """Return copies of a module's tensors as a plain dict."""
     return {name: value.detach().clone() for name, value in tensors.items()}
@@ -452,10 +465,11 @@ class Stacked:
 
     def load_state(self, tree: Tree) -> None:
         """Go on from a state."""
+        tree = in_order_of(self.state(), tree)
         self.tensors = self._to_device(tree["tensors"])
         self.selected = self._to_device(tree["selected"])
         self.restarts, self.started = tree["restarts"].numpy(), tree["started"].numpy()
-        self.replicas |= self._to_device(tree.get("replicas", {}))
+        self.replicas |= self._to_device(tree["replicas"])
 
     def results(self) -> list[Params]:
         """Return the selected weights of each replica."""

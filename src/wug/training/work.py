@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from wug.core.errors import UserError
 from wug.records import RunStore
 from wug.training.loop import Training
 from wug.training.lots import Trainings, make_record, missing
@@ -17,6 +19,7 @@ from wug.training.plan import Lot
 from wug.training.programs import Compile, wants_compile
 
 MODELS = "models"
+POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,14 +55,50 @@ def work(experiment: Trainings, folder: Path, options: WorkOptions) -> int:
     if options.threads:
         torch.set_num_threads(options.threads)
     store = RunStore.open(folder, experiment.name, experiment.settings)
-    added = 0
-    for lot in longest_first(experiment.lots):
-        with store.lot_lock(lot.name) as ours:
-            if ours:
-                for block in missing(lot, store.finished()):
-                    added += train_block(experiment, block, store, options)
-                store.checkpoint_path(lot.name).unlink(missing_ok=True)
+    lots = {lot.name: lot for lot in experiment.lots}
+    require_needs(lots)
+    waiting, added = longest_first(experiment.lots), 0
+    while waiting:
+        finished = store.finished()
+        ready = [
+            lot for lot in waiting
+            if all(is_finished(lots[name], finished) for name in lot.needs)
+        ]  # fmt: skip
+        for lot in ready:
+            with store.lot_lock(lot.name) as ours:
+                if ours:
+                    for block in missing(lot, store.finished()):
+                        added += train_block(experiment, block, store, options)
+                    store.checkpoint_path(lot.name).unlink(missing_ok=True)
+        waiting = [lot for lot in waiting if lot not in ready]
+        if waiting and not ready:
+            time.sleep(POLL_SECONDS)  # what they need is in the hands of another process
     return added
+
+
+def is_finished(lot: Lot, finished: set[str]) -> bool:
+    """Say whether all records of a lot are there."""
+    return not any(True for _ in missing(lot, finished))
+
+
+def require_needs(lots: Mapping[str, Lot]) -> None:
+    """Raise unless every lot that another one needs is there, is one network, and needs no circle.
+
+    Raises:
+        UserError: It is not.
+    """
+    done: set[str] = set()
+    for lot in lots.values():
+        for name in lot.needs:
+            if name not in lots or lots[name].num_replicas != 1:
+                raise UserError(
+                    f"Lot {lot.name}: it needs {name}, which must be a lot with one network."
+                )
+    while len(done) < len(lots):
+        more = {name for name, lot in lots.items() if name not in done and set(lot.needs) <= done}
+        if not more:
+            raise UserError(f"Lots need each other in a circle: {', '.join(set(lots) - done)}.")
+        done |= more
 
 
 def train_block(experiment: Trainings, lot: Lot, store: RunStore, options: WorkOptions) -> int:
@@ -74,6 +113,9 @@ def train_block(experiment: Trainings, lot: Lot, store: RunStore, options: WorkO
         store.report_progress(lot.name, seconds=round(time.monotonic() - began, 1), **news)
 
     report(latest)
+    if lot.needs:
+        files = {name: store.folder / MODELS / f"{name}.safetensors" for name in lot.needs}
+        lot = replace(lot, build=partial(lot.build, needed=files))
     training = Training(
         lot, device=device, compiled=wants_compile(options.compile, device),
         keep=store.folder / MODELS,

@@ -1,0 +1,107 @@
+"""Which examples make a batch, and when a training goes on to harder problems."""
+
+import pytest
+import torch
+
+from wug.core.errors import UserError
+from wug.sources.samplers import Bucketed, ByLevel, Curriculum, Drawn
+
+RIGHT, WRONG = {"0": 0.0, "1": 0.1}, {"0": 0.0, "1": 0.2}
+
+
+def some_lengths(counts=(3, 40, 60)):
+    return torch.tensor([level + 1 for level, count in enumerate(counts) for _ in range(count)])
+
+
+def chooser(sampler=None, counts=(3, 40, 60), batch_size=10):
+    lengths = some_lengths(counts)
+    return (sampler or Bucketed()).chooser(lengths, lengths, batch_size)
+
+
+def test_an_epoch_visits_everything_once_but_a_remainder():
+    choose = chooser()
+    seen = [item for step in range(10) for item in choose((0,), step).tolist()]
+    assert len(seen) == len(set(seen)) == 100
+
+
+def test_buckets_hold_about_the_same_lengths():
+    choose, lengths = chooser(), some_lengths()
+    longest = []
+    for step in range(10):
+        batch = lengths[choose((0,), step)]
+        assert batch.max() - batch.min() <= 1
+        longest.append(int(batch.max()))
+    assert longest != sorted(longest)
+
+
+@pytest.mark.parametrize("sampler", [Bucketed(), Drawn(), ByLevel(1.0)])
+def test_batches_depend_on_key_and_step_alone(sampler):
+    first, again = chooser(sampler), chooser(sampler)
+    steps = (0, 7, 25)
+    found = [first((0,), step).tolist() for step in steps]
+    assert found == [again((0,), step).tolist() for step in reversed(steps)][::-1]
+    assert found != [first((1,), step).tolist() for step in steps]
+    assert len(first((0,), 13)) == 10
+
+
+def test_epochs_differ():
+    choose = chooser()
+    first, second = (
+        [choose((0,), s).tolist() for s in steps] for steps in (range(10), range(10, 20))
+    )
+    assert first != second
+
+
+def test_a_set_of_a_multiple_of_the_batch_size_is_used_whole():
+    choose = chooser(counts=(0, 20, 20), batch_size=20)
+    assert sorted(choose((0,), 0).tolist() + choose((0,), 1).tolist()) == list(range(40))
+
+
+def test_a_batch_is_no_larger_than_the_set():
+    assert len(chooser(counts=(2, 0, 0), batch_size=20)((0,), 5)) == 2
+
+
+@pytest.mark.parametrize(("power", "shares"), [(0.0, (2, 2, 2)), (1.0, (1, 2, 3))])
+def test_levels_are_drawn_by_a_power_of_theirs(power, shares):
+    counts = (30, 400, 6_000)
+    levels = some_lengths(counts)
+    chosen = chooser(ByLevel(power), counts, 3_000)((0,), 0)
+    found = torch.bincount(levels[chosen])[1:]
+    # Binomial with n = 3,000 and p of at most 1/2: five standard deviations are at most 137.
+    assert (found - 500 * torch.tensor(shares)).abs().max() < 137
+
+
+def test_lengths_are_graded_by_how_many_problems_have_them():
+    # 24 problems of lengths 1, 1, 2, 2, 3, 3 and so on to 10, and four more of length 10.
+    lengths = torch.tensor([min(1 + i // 2, 10) for i in range(24)])
+    curriculum = Curriculum(mastery=0.9, grading="length")
+    assert curriculum.edges(lengths, torch.ones(24)).tolist() == list(range(1, 11))
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    # What IID validation does not have is not mastered.
+    [(RIGHT, 1), (WRONG, 0), ({"0": 0.2, "1": 0.0}, 0), ({}, 0)],
+)
+def test_every_grade_so_far_is_to_be_mastered(errors, expected):
+    assert Curriculum(mastery=0.9).next_stage(0, 5, 0.0, errors) == expected
+
+
+def test_comes_to_an_end():
+    curriculum = Curriculum(mastery=0.9)
+    assert curriculum.next_stage(2, 5, 0.0, RIGHT) == 3
+    assert curriculum.next_stage(3, 5, 1.0, RIGHT) == 3
+    assert curriculum.next_stage(0, 2, 1.0, RIGHT) == 0
+
+
+@pytest.mark.parametrize(("complete_by", "all_latest"), [(0.5, [10, 20, 30]), (0.25, [5, 10, 15])])
+def test_goes_on_at_the_latest_by_equal_parts(complete_by, all_latest):
+    curriculum = Curriculum(mastery=0.9, complete_by=complete_by)
+    for stage, latest in enumerate(all_latest):
+        assert curriculum.next_stage(stage, 5, (latest - 0.1) / 60, WRONG) == stage
+        assert curriculum.next_stage(stage, 5, latest / 60, WRONG) == stage + 1
+
+
+def test_unknown_grading():
+    with pytest.raises(UserError, match="grading must be one of level, length; got 'depth'"):
+        Curriculum(mastery=0.9, grading="depth")
