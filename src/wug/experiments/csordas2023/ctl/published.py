@@ -39,7 +39,7 @@ MODELS = {
 @cache
 def published_cells() -> tuple[PublishedCell, ...]:
     """Return the cells of both tables, row by row."""
-    return read_published(__package__, ("model", "order"), trials=PUBLISHED_TRIALS)
+    return read_published(__name__, ("model", "order"), trials=PUBLISHED_TRIALS)
 
 
 def load_published() -> Table:

@@ -41,7 +41,7 @@ STEPS = {"early": "30k", "end": "60k"}
 @cache
 def published_cells() -> tuple[PublishedCell, ...]:
     """Return the 36 cells, row by row."""
-    return read_published(__package__, ("model", "order", "steps"), trials=PUBLISHED_TRIALS)
+    return read_published(__name__, ("model", "order", "steps"), trials=PUBLISHED_TRIALS)
 
 
 def load_published() -> Table:

@@ -23,7 +23,7 @@ LAYERS = ("14", "12", "10", "8", "6", "4")
 @cache
 def published_cells() -> tuple[PublishedCell, ...]:
     """Return the twelve cells, row by row."""
-    return read_published(__package__, ("layers", "order"), trials=PUBLISHED_TRIALS)
+    return read_published(__name__, ("layers", "order"), trials=PUBLISHED_TRIALS)
 
 
 def load_published() -> Table:

@@ -32,7 +32,7 @@ SUCCESSES: dict[Key, int] = {
 @cache
 def published_cells() -> tuple[PublishedCell, ...]:
     """Return the six cells, row by row."""
-    return read_published(__package__, ("model", "variant"), trials=PUBLISHED_TRIALS)
+    return read_published(__name__, ("model", "variant"), trials=PUBLISHED_TRIALS)
 
 
 def load_published() -> Table:

@@ -33,7 +33,7 @@ DEPTHS = "7-8"
 @cache
 def published_cells() -> tuple[PublishedCell, ...]:
     """Return the six cells, row by row."""
-    return read_published(__package__, ("model", "depths"), trials=PUBLISHED_TRIALS)
+    return read_published(__name__, ("model", "depths"), trials=PUBLISHED_TRIALS)
 
 
 def load_published() -> Table:

@@ -34,7 +34,7 @@ STEPS = {"end": "200 K", "early": "50 K"}
 @cache
 def published_cells() -> tuple[PublishedCell, ...]:
     """Return the twelve cells, row by row."""
-    return read_published(__package__, ("model", "steps"), trials=PUBLISHED_TRIALS)
+    return read_published(__name__, ("model", "steps"), trials=PUBLISHED_TRIALS)
 
 
 def load_published() -> Table:

@@ -50,7 +50,7 @@ ROWS = tuple((unit, operation) for operation, units in UNITS.items() for unit in
 @cache
 def published_cells() -> tuple[PublishedCell, ...]:
     """Return the 207 rows of tables 9-12, in the order of the tables."""
-    return read_published(__package__, ("unit", "operation", "range"), trials=PUBLISHED_TRIALS)
+    return read_published(__name__, ("unit", "operation", "range"), trials=PUBLISHED_TRIALS)
 
 
 def load_published() -> Table:

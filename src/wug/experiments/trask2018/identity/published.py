@@ -44,7 +44,7 @@ MODELS = {
 @cache
 def published_cells() -> tuple[PublishedCell, ...]:
     """Return the 15 rows of table 5, in its order."""
-    return read_published(__package__, ("model", "operation"), trials=PUBLISHED_TRIALS)
+    return read_published(__name__, ("model", "operation"), trials=PUBLISHED_TRIALS)
 
 
 def load_published() -> Table:

@@ -51,7 +51,7 @@ OPERATIONS = {
 @cache
 def published_cells() -> tuple[PublishedCell, ...]:
     """Return the 49 pairs of errors of table 8, row by row."""
-    return read_published(__package__, ("model", "operation"), trials=PUBLISHED_TRIALS)
+    return read_published(__name__, ("model", "operation"), trials=PUBLISHED_TRIALS)
 
 
 def load_published() -> Table:

@@ -56,7 +56,7 @@ OPERATIONS = {
 @cache
 def published_cells() -> tuple[PublishedCell, ...]:
     """Return the 72 cells of table 6 and 12 of table 12, column by column."""
-    return read_published(__package__, ("model", "operation"), trials=PUBLISHED_TRIALS)
+    return read_published(__name__, ("model", "operation"), trials=PUBLISHED_TRIALS)
 
 
 def load_published() -> Table:

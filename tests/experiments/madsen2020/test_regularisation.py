@@ -1,7 +1,9 @@
 import pytest
 
-from wug.experiments.madsen2020.regularisation.claims import CHOSEN, CLAIMS, STRENGTHS
+from wug.core.schedules import Ramp
+from wug.experiments.madsen2020.regularisation import CHOSEN, CLAIMS, STRENGTHS, regularisation
 from wug.study.claims import Cell, Table
+from wug.study.experiment import RunOptions
 from wug.study.judgements import Verdict
 
 
@@ -43,3 +45,32 @@ def test_a_penalty_that_changes_nothing():
 def test_a_chosen_strength_that_fails(strength, broken):
     ours = verdicts({strength: 5}, {"0": 0.3})
     assert {key for key, verdict in ours.items() if verdict is Verdict.BROKEN} == broken
+
+
+# Start and end of the ramps (table 4).
+RAMPS = {"nau": (5_000, 50_000), "nmu": (1_000_000, 2_000_000)}
+
+
+def test_a_row_is_a_lot_of_all_strengths():
+    lots = regularisation(RunOptions(scale="smoke")).lots
+    assert [lot.name for lot in lots] == [".".join(row) for row in CHOSEN]
+    for lot, (model, operation) in zip(lots, CHOSEN, strict=True):
+        assert [v.labels for v in lot.variants] == [
+            {"model": model, "operation": operation, "strength": strength} for strength in STRENGTHS
+        ]
+        assert {v.task.operation for v in lot.variants} == {operation}
+        assert lot.plan.steps == 200
+
+
+def test_penalties():
+    for lot in regularisation(RunOptions(scale="paper")).lots:
+        for variant in lot.variants:
+            ramp = Ramp(float(variant.labels["strength"]), *RAMPS[variant.labels["model"]])
+            assert variant.penalty == ramp
+            assert variant.config["penalty"] == repr(ramp)
+            assert variant.config["network"]["penalty"][0] == ramp.peak
+
+
+def test_strengths_can_be_chosen():
+    (lot,) = regularisation(RunOptions(only=("nmu",), ranges=("10", "0"))).lots
+    assert [v.labels["strength"] for v in lot.variants] == ["10", "0"]

@@ -1,8 +1,8 @@
-"""What madsen2020 says of NMU without its penalty or its clamp (section C.3, figure 7).
+"""NMU without its penalty, without its clamp, without both: what are they for (figure 7)?
 
 The cells: (model, hidden size), e.g. ("nmu_no_clamp", "10"), on the two-layer multiplication task
-with 50 seeds. The figure prints no numbers; the hidden sizes are those of the reference's scripts,
-in which the model without a clamp still clamps its weights in the forward pass.
+with 50 seeds. The figure prints no numbers, so there are claims only (section C.3); the hidden
+sizes are those of the reference's scripts.
 
 The paper contradicts itself: its second observation has NMU fail at once without the penalty, and
 its conclusion has neither constraint matter much to success. At most one of the two can hold.
@@ -11,11 +11,24 @@ References:
     madsen2020
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
+from wug.experiments.madsen2020._training import (
+    NETWORKS,
+    SHARED_INPUTS,
+    SHORTER,
+    SWEEP,
+    THRESHOLDS,
+    settings,
+    training,
+)
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import Judgement, all_of, count_at_least, negate
+from wug.study.paper_table import PaperTable, Run, Training
 from wug.study.predicates import (
     better,
     hardly_any_succeed,
@@ -24,8 +37,7 @@ from wug.study.predicates import (
     slower,
     some_success,
 )
-
-__all__ = ["CLAIMS", "HIDDEN_SIZES", "MODELS"]
+from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 WHOLE, NO_PENALTY, NO_CLAMP, NEITHER = "nmu", "nmu_no_penalty", "nmu_no_clamp", "nmu_neither"
 ABLATED = (NO_PENALTY, NO_CLAMP, NEITHER)
@@ -128,3 +140,46 @@ CLAIMS: tuple[Claim, ...] = (
         ),
     ),
 )
+
+# Neither layer is clamped after a step; both still are in the forward pass.
+UNCLAMPED = replace(NETWORKS["nmu"], options=({"clamp": "forward"}, {"clamp": "forward"}))
+ABLATIONS = {
+    WHOLE: NETWORKS["nmu"],
+    NO_PENALTY: replace(NETWORKS["nmu"], penalty=None),
+    NO_CLAMP: UNCLAMPED,
+    NEITHER: replace(UNCLAMPED, penalty=None),
+}
+
+
+@PaperTable(
+    name="Arithmetic Dataset Task, ablation of NMU",
+    title="Ablation of NMU by hidden size (Madsen and Johansen, 2020, figure 7)",
+    references=("madsen2020",),
+    source="figure 7",
+    labels=("model", "hidden_size"),
+    rows=MODELS,
+    columns=HIDDEN_SIZES,
+    ranges="columns",
+    usual={"smoke": {"hidden_size": ("3",)}},
+    scales=SWEEP,
+    settings=settings,
+    claims=CLAIMS,
+    departures=(
+        SHARED_INPUTS,
+        "Without the clamp, weights are still clamped in the forward pass, as in the authors' "
+        "code; the text has them unconstrained.",
+        THRESHOLDS,
+        SHORTER,
+    ),
+    row_units=dict.fromkeys(ABLATIONS, "nmu"),
+    data_edition=2,
+)
+def ablation(run: Run, model: str, hidden_size: str) -> Training:
+    """Train NMU for multiplication without its penalty or its clamp, by hidden size."""
+    return training(
+        run,
+        f"{model}.{hidden_size}",
+        ABLATIONS[model],
+        ArithmeticDataset(operation="mul"),
+        hidden_features=int(hidden_size),
+    )

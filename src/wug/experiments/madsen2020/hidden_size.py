@@ -1,19 +1,35 @@
-"""What madsen2020 says of redundant hidden units (section 4.1.3, figure 3), as predicates.
+"""Multiplication with more hidden units than it needs: who still finds it (figure 3)?
 
 The cells: (model, hidden size), e.g. ("nmu", "10"), on the two-layer multiplication task. The
-figure prints no numbers; the hidden sizes are those of the reference's scripts.
+figure prints no numbers, so there are claims only (section 4.1.3); the hidden sizes are those of
+the reference's scripts.
 
 References:
     madsen2020
 """
 
+from __future__ import annotations
+
 from itertools import product
 
+from wug.experiments.madsen2020._training import (
+    FEWER_MODELS,
+    NAU_BELOW,
+    NETWORKS,
+    ROW_UNITS,
+    SHARED_INPUTS,
+    SHORTER,
+    SWEEP,
+    SWEPT,
+    THRESHOLDS,
+    settings,
+    training,
+)
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import all_of, negate
+from wug.study.paper_table import PaperTable, Run, Training
 from wug.study.predicates import better, most_succeed
-
-__all__ = ["CLAIMS", "HIDDEN_SIZES", "MODELS"]
+from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 MODELS = ("nmu", "nac_mul", "nac_mul_sigmoid", "nac_mul_nmu")
 VARIANTS = ("nac_mul_sigmoid", "nac_mul_nmu")
@@ -68,3 +84,26 @@ CLAIMS: tuple[Claim, ...] = (
         lambda t: all_of(negate(most_succeed(t.at(model, LARGEST))) for model in VARIANTS),
     ),
 )
+
+
+@PaperTable(
+    name="Arithmetic Dataset Task, redundant hidden units",
+    title="Multiplication by hidden size (Madsen and Johansen, 2020, figure 3)",
+    references=("madsen2020",),
+    source="figure 3",
+    labels=("model", "hidden_size"),
+    rows=SWEPT,
+    columns=HIDDEN_SIZES,
+    ranges="columns",
+    usual={"smoke": {"model": MODELS, "hidden_size": ("3",)}, "laptop": {"model": MODELS}},
+    scales=SWEEP,
+    settings=settings,
+    claims=CLAIMS,
+    departures=(SHARED_INPUTS, NAU_BELOW, THRESHOLDS, SHORTER, FEWER_MODELS),
+    row_units=ROW_UNITS,
+    data_edition=2,
+)
+def hidden_size(run: Run, model: str, size: str) -> Training:
+    """Train networks for multiplication with hidden layers of 2 to 10 units."""
+    task = ArithmeticDataset(operation="mul")
+    return training(run, f"{model}.{size}", NETWORKS[model], task, hidden_features=int(size))

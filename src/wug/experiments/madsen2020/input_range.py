@@ -1,7 +1,8 @@
-"""What madsen2020 says of input ranges (section 4.1.3, figure 3), as predicates.
+"""Multiplication on seven ranges of inputs: which does a model need (figure 3)?
 
 The cells: (model, training range), e.g. ("nmu", "[-2,2)"), on the two-layer multiplication task;
-`RANGES` has the test range of each (section C.4). The figure prints no numbers.
+`RANGES` has the test range of each (section C.4). The figure prints no numbers, so there are claims
+only (section 4.1.3).
 
 The paper contradicts itself: its conclusion has the units support all input ranges, and
 section 4.1.3 has no model learn U[1.1, 1.2]. At most one of the two claims can hold.
@@ -10,13 +11,29 @@ References:
     madsen2020
 """
 
+from __future__ import annotations
+
 from itertools import product
 
+from wug.experiments.madsen2020._training import (
+    FEWER_MODELS,
+    NAU_BELOW,
+    NETWORKS,
+    ROW_UNITS,
+    SHARED_INPUTS,
+    SHORTER,
+    SWEEP,
+    SWEPT,
+    THRESHOLDS,
+    settings,
+    training,
+)
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import all_of
+from wug.study.paper_table import PaperTable, Run, Training
 from wug.study.predicates import better, most_succeed, no_success
-
-__all__ = ["CLAIMS", "MODELS", "RANGES"]
+from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+from wug.tasks.extrapolation.single_module import parse_range
 
 MODELS = ("nmu", "nac_mul", "nac_mul_sigmoid", "nac_mul_nmu")
 # Training range -> test range.
@@ -79,3 +96,29 @@ CLAIMS: tuple[Claim, ...] = (
         lambda t: all_of(most_succeed(t.at("nmu", span)) for span in RANGES),
     ),
 )
+
+
+@PaperTable(
+    name="Arithmetic Dataset Task, input ranges",
+    title="Multiplication by input range (Madsen and Johansen, 2020, figure 3)",
+    references=("madsen2020",),
+    source="figure 3",
+    labels=("model", "range"),
+    rows=SWEPT,
+    columns=RANGES,
+    stream=("range",),
+    ranges="any",
+    usual={"smoke": {"model": MODELS}, "laptop": {"model": MODELS}},
+    scales=SWEEP,
+    settings=settings,
+    claims=CLAIMS,
+    departures=(SHARED_INPUTS, NAU_BELOW, THRESHOLDS, SHORTER, FEWER_MODELS),
+    row_units=ROW_UNITS,
+    data_edition=2,
+)
+def input_range(run: Run, model: str, name: str) -> Training:
+    """Train networks for multiplication on seven ranges of inputs."""
+    # A range of a person's own, such as "[3,4)>[4,8)", brings its test range along.
+    train, test = parse_range(f"{name}>{RANGES[name]}" if name in RANGES else name)
+    task = ArithmeticDataset(operation="mul", train=train, test=test)
+    return training(run, model, NETWORKS[model], task)
