@@ -4,13 +4,16 @@ The paper divides by the score of a randomly initialised model, row "random": 10
 that, 0 % is perfect.
 """
 
+from collections.abc import Callable, Iterable
+from itertools import product
+
 from wug.study.claims import Table
-from wug.study.judgements import Judgement, negate
+from wug.study.judgements import Judgement, all_of, negate
 from wug.study.predicates import lower_error
 
-__all__ = ["BASELINE", "above", "below"]
-
 BASELINE = "random"
+
+Judge = Callable[[Table, str, str, float, bool], Judgement]
 
 
 def below(
@@ -26,3 +29,15 @@ def above(
 ) -> Judgement:
     """Judge whether a model's error is at least this share of the untrained model's."""
     return negate(below(table, model, operation, per_cent, iid))
+
+
+def each(
+    judge: Judge,
+    models: Iterable[str],
+    operations: Iterable[str],
+    per_cent: float,
+    iid: bool = False,
+) -> Callable[[Table], Judgement]:
+    """Return what judges `above` or `below` on every pair of a model and an operation."""
+    pairs = tuple(product(models, operations))
+    return lambda table: all_of(judge(table, *pair, per_cent, iid) for pair in pairs)
