@@ -238,7 +238,7 @@ def plan(run: Run) -> TrainingPlan:
         "The inputs and the lengths of the two slices are not given and chosen by us (see the "
         "task).",
         "Targets are those of the text; by its own numbers the paper had others, all of one size "
-        "(see the head of its file), so that only the errors relative to the untrained model compare.",
+        "(see the head of this file), so that only errors relative to the untrained model compare.",
         "Optimiser (Adam), learning rate (0.01, after 40 % of the steps 0.001, after 80 % 0.0001), "
         "batch size (32), clipping of the gradient's norm (1), number of steps (20,000), number of "
         "runs (20) and initial weights are not given and chosen by us, on errors at the length of "
