@@ -19,7 +19,7 @@ from torch.func import vmap
 import wug.records.store
 import wug.training.checkpoint
 from wug.core.schedules import After
-from wug.experiments.mistry2022.single_module.experiment import make_lot
+from wug.experiments.mistry2022.single_module import make_lot
 from wug.study.experiment import Experiment, Layout
 from wug.training.engine import Fleet
 from wug.training.plan import Restart, TrainingPlan

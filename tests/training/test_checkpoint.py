@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from wug.core.schedules import After, Constant
-from wug.experiments.mistry2022.single_module.experiment import make_lot
+from wug.experiments.mistry2022.single_module import make_lot
 from wug.training.checkpoint import as_tree, flatten, load_checkpoint, save_checkpoint
 from wug.training.engine import Fleet
 from wug.training.plan import Lot, Restart, TrainingPlan

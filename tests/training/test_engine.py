@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 from wug.core.errors import UserError
 from wug.core.schedules import Constant
-from wug.experiments.mistry2022.single_module.experiment import make_lot
+from wug.experiments.mistry2022.single_module import make_lot
 from wug.training.engine import LARGEST_KEPT, Fleet, Result, initial_module
 from wug.training.plan import Lot, Restart, TrainingPlan
 from wug.units.nau import NAU

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from wug.core.schedules import After, Constant, Growth, Ramp, Schedule
-from wug.experiments.mistry2022.single_module.experiment import RECIPES
+from wug.experiments.mistry2022.single_module import RECIPES
 from wug.functional.streams import stream_key
 from wug.tasks.extrapolation.single_module import RANGES, SingleModule
 from wug.training.engine import Fleet

@@ -1,6 +1,6 @@
 import pytest
 
-from wug.experiments.mistry2022.single_module.experiment import make_lot
+from wug.experiments.mistry2022.single_module import make_lot
 from wug.records import identity
 from wug.training.engine import Result
 from wug.training.lots import make_record, missing

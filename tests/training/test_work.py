@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from wug.experiments.mistry2022.single_module.experiment import make_lot
+from wug.experiments.mistry2022.single_module import make_lot
 from wug.records import Record, RunStore, read_run
 from wug.report.progress import curves_of, read_news
 from wug.study.experiment import Experiment, Layout

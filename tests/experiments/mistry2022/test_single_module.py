@@ -4,16 +4,15 @@ from collections import Counter
 
 import pytest
 
-from wug.experiments.mistry2022.single_module.claims import (
-    CLAIMS,
-    PublishedCell,
-    load_published,
-    published_cells,
-)
-from wug.experiments.mistry2022.single_module.published import RANGES, ROWS, Printed
+from wug.experiments.mistry2022._single_module_claims import CLAIMS, RANGES, ROWS
 from wug.stats.wilson import wilson
 from wug.study.claims import Table
 from wug.study.judgements import Verdict
+from wug.study.published import Printed, PublishedCell, published_table, read_published
+
+CELLS = read_published(
+    "wug.experiments.mistry2022.single_module", ("unit", "operation", "range"), trials=25
+)
 
 # Success in per cent of 25 seeds (mistry2022, tables 9-12), in the order of RANGES.
 SUCCESS = {
@@ -56,15 +55,15 @@ CLAIM_IDS = [claim.key for claim in CLAIMS]
 
 
 def published(unit: str, operation: str, span: str) -> PublishedCell:
-    return {row.key: row for row in published_cells()}[unit, operation, span]
+    return {row.key: row for row in CELLS}[unit, operation, span]
 
 
 def test_every_row_of_the_tables_is_there():
-    keys = [row.key for row in published_cells()]
+    keys = [row.key for row in CELLS]
     assert len(keys) == len(set(keys)) == 207
     assert set(keys) == {(*row, span) for row in SUCCESS for span in RANGES}
     assert set(ROWS) == set(SUCCESS)
-    assert Counter(row.source for row in published_cells()) == {
+    assert Counter(row.source for row in CELLS) == {
         "Table 9": 45,
         "Table 10": 45,
         "Table 11": 63,
@@ -78,7 +77,7 @@ def test_success_rates(row):
     assert printed == [per_cent / 100 for per_cent in SUCCESS[row]]
 
 
-@pytest.mark.parametrize("row", published_cells(), ids=lambda row: " ".join(row.key))
+@pytest.mark.parametrize("row", CELLS, ids=lambda row: " ".join(row.key))
 def test_success_intervals_are_wilsons(row):
     expected = wilson(row.cell.successes, 25)
     assert row.success.plus == pytest.approx(expected.plus, abs=0.00501)
@@ -86,7 +85,7 @@ def test_success_intervals_are_wilsons(row):
 
 
 def test_solved_at_and_sparsity_are_there_where_a_run_succeeded():
-    for row in published_cells():
+    for row in CELLS:
         succeeded = row.success.value > 0
         assert (row.solved_at is not None) is (row.sparsity is not None) is succeeded
         if row.solved_at and row.sparsity:
@@ -126,7 +125,7 @@ def test_keys_are_unique():
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=CLAIM_IDS)
 def test_claim_on_the_published_tables(claim):
-    judgement = claim.evaluate(load_published())
+    judgement = claim.evaluate(published_table(CELLS))
     assert judgement.verdict is (Verdict.BROKEN if claim.key in BROKEN else Verdict.HELD)
     assert judgement.evidence
 
@@ -142,21 +141,20 @@ def test_claim_without_runs_is_undecided(claim):
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=CLAIM_IDS)
 def test_uncertainty_never_reverses_a_verdict(claim):
-    exact = load_published()
+    exact = published_table(CELLS)
     uncertain = claim.evaluate(Table(exact.cells, exact=False)).verdict
     assert uncertain in (Verdict.UNDECIDED, claim.evaluate(exact).verdict)
 
 
 def test_the_contradiction_on_division_is_named():
     (claim,) = (claim for claim in CLAIMS if claim.key == "only_inalu_divides_a_range")
-    evidence = claim.evaluate(load_published()).evidence
+    evidence = claim.evaluate(published_table(CELLS)).evidence
     assert evidence == ("npu div [1,2): 25/25", "real_npu div [1,2): 25/25")
 
 
 def test_claims_need_neither_torch_nor_numpy():
     code = (
-        "import sys, wug.experiments.mistry2022.single_module.claims as claims;"
-        "claims.load_published();"
+        "import sys, wug.experiments.mistry2022._single_module_claims;"
         "sys.exit(bool({'torch', 'numpy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

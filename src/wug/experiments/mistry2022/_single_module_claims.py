@@ -10,18 +10,6 @@ References:
 from collections.abc import Callable, Iterable
 from itertools import pairwise, product
 
-from wug.experiments.mistry2022.single_module.published import (
-    GENERAL_UNITS,
-    MIXED,
-    NEGATIVE,
-    RANGES,
-    ROWS,
-    SPECIAL_UNITS,
-    UNITS,
-    PublishedCell,
-    load_published,
-    published_cells,
-)
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import Judgement, all_of, any_of, count_at_least, count_is, negate
 from wug.study.predicates import (
@@ -39,7 +27,18 @@ from wug.study.predicates import (
     sparsity_at_most,
 )
 
-__all__ = ["CLAIMS", "PublishedCell", "load_published", "published_cells"]
+NEGATIVE = ("[-20,-10)", "[-2,-1)", "[-1.2,-1.1)", "[-0.2,-0.1)")
+MIXED = "[-2,2)"
+RANGES = (*NEGATIVE, MIXED, "[0.1,0.2)", "[1,2)", "[1.1,1.2)", "[10,20)")
+GENERAL_UNITS = ("nalu", "inalu", "gnalu")
+SPECIAL_UNITS = {
+    "add": ("nac_add", "nau"),
+    "sub": ("nac_add", "nau"),
+    "mul": ("nac_mul", "nmu", "npu", "real_npu"),
+    "div": ("nac_mul", "npu", "real_npu"),
+}
+UNITS = {operation: GENERAL_UNITS + special for operation, special in SPECIAL_UNITS.items()}
+ROWS = tuple((unit, operation) for operation, units in UNITS.items() for unit in units)
 
 NARROW = ("[-1.2,-1.1)", "[1.1,1.2)")
 WIDE = tuple(span for span in RANGES if span not in NARROW)

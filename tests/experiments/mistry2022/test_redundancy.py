@@ -1,6 +1,6 @@
 """The claims on redundant inputs, judged on tables made by hand."""
 
-from wug.experiments.mistry2022.redundancy.claims import CLAIMS, LARGE, NARROW, RANGES
+from wug.experiments.mistry2022.redundancy import CLAIMS, LARGE, NARROW, RANGES
 from wug.study.claims import Cell, Table
 
 
