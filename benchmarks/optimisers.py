@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wug.core.schedules import WarmUp
-from wug.experiments.csordas2023 import laptop
+from wug.experiments.csordas2023 import _laptop as laptop
 from wug.sources.sequences import SequenceTask
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.systematicity.ctlpp import CTLpp

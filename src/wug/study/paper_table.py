@@ -336,6 +336,11 @@ class _Maker:
         )
 
 
+def below_paper(**labels: Collection[str]) -> dict[Scale, Mapping[str, Collection[str]]]:
+    """Return which cells are usual at all scales but the paper's."""
+    return {"smoke": labels, "laptop": labels}
+
+
 def experiment_key(cell: Callable[..., Any]) -> str:
     """Return the key of the experiment in a function's module: ``<paper>.<table>``."""
     return ".".join(cell.__module__.split(".")[-2:])

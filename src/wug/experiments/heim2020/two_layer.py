@@ -32,7 +32,7 @@ from wug.stats.summary import bootstrap
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of, negate
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable, Run, Training, below_paper
 from wug.study.predicates import lower_error
 from wug.tasks.extrapolation.large_scale_arithmetic import OPERATIONS, LargeScaleArithmetic
 from wug.training.plan import TrainingPlan
@@ -214,7 +214,6 @@ NETWORKS = {
     "nalu": Network(units=("nalu", "nalu"), options=({"gate_bias": True}, {"gate_bias": True})),
     "inalu": Network(units=("inalu", "inalu"), stack=ArithmeticStack),
 }
-AFFORDABLE = {"model": [model for model in MODELS if model != "inalu"]}
 
 
 def count_parameters(module: nn.Module, params: dict[str, Tensor], x: Tensor) -> dict[str, Tensor]:
@@ -232,7 +231,7 @@ def count_parameters(module: nn.Module, params: dict[str, Tensor], x: Tensor) ->
     rows=MODELS,
     columns=OPERATIONS,
     stream=("operation",),
-    usual={"smoke": AFFORDABLE, "laptop": AFFORDABLE},
+    usual=below_paper(model=[model for model in MODELS if model != "inalu"]),
     scales={
         "smoke": Size(seeds=1, steps=20),
         "laptop": Size(seeds=3, steps=10_000),

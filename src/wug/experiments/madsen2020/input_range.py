@@ -30,7 +30,7 @@ from wug.experiments.madsen2020._training import (
 )
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import all_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable, Run, Training, below_paper
 from wug.study.predicates import better, most_succeed, no_success
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.tasks.extrapolation.single_module import parse_range
@@ -108,7 +108,7 @@ CLAIMS: tuple[Claim, ...] = (
     columns=RANGES,
     stream=("range",),
     ranges="any",
-    usual={"smoke": {"model": MODELS}, "laptop": {"model": MODELS}},
+    usual=below_paper(model=MODELS),
     scales=SWEEP,
     settings=settings,
     claims=CLAIMS,

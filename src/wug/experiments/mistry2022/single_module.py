@@ -20,6 +20,7 @@ from torch import nn
 
 from wug.core.schedules import After, Constant, Growth, Ramp, Schedule
 from wug.experiments.mistry2022._single_module_claims import CLAIMS
+from wug.study.claims import Key
 from wug.study.experiment import Size, drawn_twice
 from wug.study.paper_table import PaperTable, Run, Training, stack
 from wug.tasks.extrapolation.single_module import OPERATIONS, RANGES, SingleModule, parse_range
@@ -129,7 +130,7 @@ def make_lot(
     streams: Streams,
 ) -> Lot:
     """Stack all operations and ranges of one unit, with a plan of one's own."""
-    cells = {
+    cells: dict[Key, Training] = {
         (unit, operation, name): training(unit, operation, name, plan)
         for operation in operations
         for name in ranges

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from wug.core.schedules import WarmUp
-from wug.experiments.csordas2023 import laptop, smoke
-from wug.experiments.csordas2023.networks import Setting, Settings
+from wug.experiments.csordas2023 import _laptop
+from wug.experiments.csordas2023._networks import SMOKE, Setting, Settings
 from wug.records import Record, group_by
 from wug.study.catalog import measured_cell
 from wug.study.claims import Cell, Key
@@ -47,14 +47,7 @@ PAPER: Settings = {
         plan=SequencePlan(steps=80_000, learning_rate=WarmUp(1.5e-4, WARM_UP), clip_norm=1.0),
     ),
 }  # fmt: skip
-SETTINGS: dict[Scale, Settings] = {
-    "smoke": smoke.SETTINGS, "laptop": laptop.CTLPP, "paper": PAPER,
-}  # fmt: skip
-DATA: dict[Scale, dict[str, Any]] = {
-    "smoke": smoke.DATA,
-    "laptop": laptop.CTLPP_DATA,
-    "paper": {"version": "as_published"},
-}
+SETTINGS: dict[Scale, Settings] = {"smoke": SMOKE, "laptop": _laptop.CTLPP, "paper": PAPER}
 
 # A run that errs more often than this in distribution has not converged, and does not count.
 CONVERGED = 0.5

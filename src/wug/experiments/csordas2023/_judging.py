@@ -10,8 +10,6 @@ from wug.study.claims import Entry, Key, Table
 from wug.study.judgements import Judgement, Verdict, all_of
 from wug.study.predicates import error_above, error_below
 
-__all__ = ["FAILED", "PERFECT", "SOLVED", "all_above", "all_below", "errors_within"]
-
 # Printed as 1.00; more than 0.95, which is what counts as success in section 6.3.1; less than half.
 PERFECT, SOLVED, FAILED = 0.01, 0.05, 0.5
 

@@ -5,11 +5,9 @@ Where the text and the code that made the numbers differ, these are the code's.
 
 from __future__ import annotations
 
-from typing import Any
-
 from wug.core.schedules import Constant
-from wug.experiments.csordas2023 import laptop, smoke
-from wug.experiments.csordas2023.networks import Network, Setting, Settings
+from wug.experiments.csordas2023 import _laptop
+from wug.experiments.csordas2023._networks import DATA, SMOKE, Network, Setting, Settings
 from wug.study.experiment import Scale
 from wug.tasks.productivity.ctl import CTL
 from wug.training.sequence_plan import SequencePlan
@@ -61,14 +59,7 @@ PAPER: Settings = {
     "gated": GATED,
     "ndr": NDR,
 }
-SETTINGS: dict[Scale, Settings] = {
-    "smoke": smoke.SETTINGS, "laptop": laptop.CTL, "paper": PAPER,
-}  # fmt: skip
-DATA: dict[Scale, dict[str, Any]] = {
-    "smoke": smoke.DATA,
-    "laptop": laptop.CTL_DATA,
-    "paper": {"version": "as_published"},
-}
+SETTINGS: dict[Scale, Settings] = {"smoke": SMOKE, "laptop": _laptop.CTL, "paper": PAPER}
 
 # Departures of all tables on this task.
 AS_PUBLISHED = (

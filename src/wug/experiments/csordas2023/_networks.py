@@ -1,4 +1,4 @@
-"""The networks of the tables, and how they are trained: what the experiments have in common.
+"""The networks of the tables, and how they are trained: what the tables of the thesis share.
 
 A row names a network up to its sizes. Rows of a family have the same sizes and the same training,
 which depend on the table and on the scale.
@@ -10,7 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from wug.core.errors import require_at_least
 from wug.core.schedules import Trapezoid, WarmUp
+from wug.sources.sequences import SequenceTask
+from wug.study.experiment import Scale
+from wug.study.paper_table import SequenceTraining
 from wug.training.sequence_plan import SequencePlan
 
 Family: TypeAlias = Literal["recurrent", "absolute", "plain", "gated", "ndr"]
@@ -54,6 +58,16 @@ class Network:
     family: Family
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    def trained(self, setting: Setting, task: SequenceTask) -> SequenceTraining:
+        """Return the training of the network with some sizes on a task."""
+        return SequenceTraining(
+            model=self.model,
+            options={**setting.options, **self.options},
+            task=task,
+            plan=setting.plan,
+            seeds=setting.seeds,
+        )
+
 
 def transformer(family: Family, **options: Any) -> Network:
     """Return a transformer of a family."""
@@ -69,6 +83,15 @@ NETWORKS = {
     "relative_gate": transformer("gated", attention="relative", gate=True),
     "absolute_relative_gate": transformer("gated", attention="absolute_relative", gate=True),
     "ndr": Network(model="ndr", family="ndr"),
+}
+# The models of tables 5.3 and 5.4: our key -> the thesis' name.
+EXPRESSION_MODELS = {
+    "lstm": "LSTM",
+    "bilstm": "Bidirectional LSTM",
+    "transformer": "Transformer",
+    "relative": "+ rel",
+    "absolute_relative_gate": "+ abs/rel + gate",
+    "ndr": "+ geom. att. + gate (NDR)",
 }
 
 
@@ -108,3 +131,51 @@ class Setting:
 
 
 Settings: TypeAlias = Mapping[Family, Setting]
+
+# How much data a task has.
+DATA: dict[Scale, dict[str, Any]] = {
+    "smoke": {"num_train": 400, "num_evaluation": 40},
+    "laptop": {},
+    "paper": {"version": "as_published"},
+}
+
+# The smoke scale of every table: tiny networks that see a handful of batches.
+_PLAN = SequencePlan(steps=4, batch_size=16, evaluate_every=2)
+_SIZES: dict[str, Any] = {"features": 8, "hidden_features": 16, "num_heads": 2}
+_PLAIN = Setting(options={**_SIZES, "num_layers": 2}, plan=_PLAN, seeds=1)
+SMOKE: Settings = {
+    "recurrent": Setting(options={"features": 8}, plan=_PLAN, seeds=1),
+    "absolute": _PLAIN,
+    "plain": _PLAIN,
+    "gated": _PLAIN.changed(test_layers=3),
+    "ndr": Setting(options={**_SIZES, "num_steps": 2, "test_steps": 3}, plan=_PLAN, seeds=1),
+}
+
+
+def num_layers(deepest_path: int, *, steps_per_operation: int = 1, extra: int = 2) -> int:
+    """Return how often to apply a shared layer to problems of a given depth (appendix D.3.1).
+
+    One step less than the problem has operations in a row, and some of them must be fused; a few
+    more do no harm. A step is needed to read the result, and some may be for communication.
+
+    Args:
+        deepest_path: Operations on the deepest path of the computation.
+        steps_per_operation: 1, or 2 where operands first have to find their operation (ListOps).
+        extra: Further layers; the thesis has 2 to 8.
+
+    Raises:
+        UserError: For a number that is too small.
+
+    Example:
+        Ten functions in a row (csordas2023, table 5.2), and nested lists at the test's depth of 8:
+
+        >>> num_layers(10), num_layers(8, steps_per_operation=2, extra=8)
+        (12, 24)
+
+    References:
+        csordas2023
+    """
+    require_at_least("num_layers", "deepest_path", deepest_path, 1)
+    require_at_least("num_layers", "steps_per_operation", steps_per_operation, 1)
+    require_at_least("num_layers", "extra", extra, 0)
+    return deepest_path * steps_per_operation + extra

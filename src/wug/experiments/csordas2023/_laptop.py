@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from wug.core.schedules import Trapezoid, WarmUp
-from wug.experiments.csordas2023.depth import num_layers
-from wug.experiments.csordas2023.networks import Setting, Settings
+from wug.experiments.csordas2023._networks import Setting, Settings, num_layers
 from wug.training.sequence_plan import SequencePlan
 
 NDR_SEEDS, RIVAL_SEEDS = 3, 1
@@ -122,10 +121,6 @@ TABLES = plan(12_000, WarmUp(RATE, WARM_UP), evaluate_every=100, level_power=0.5
 CTL = settings(
     TABLES, train_layers=num_layers(5, extra=3), test_layers=num_layers(10, extra=4), num_heads=1
 )
-CTL_DATA: dict[str, Any] = {}
-CTL_ROWS = ("lstm", "bilstm", "relative", "geometric", "ndr")
-DEPTH_ROWS = ("14", "10", "6")
-ACT_ROWS = ("relative_graves", "relative_gate", "ndr")
 
 # Depths 1-5, tested at 7-8. A router of eight steps needed three for the first operation and nearly
 # two for each further one, more than it had at depth 5.
@@ -140,8 +135,6 @@ ARITHMETIC = tied(
         **NESTED,
     )
 )
-ARITHMETIC_DATA: dict[str, Any] = {}
-ARITHMETIC_ROWS = ("bilstm", "relative", "ndr")
 
 # Sums of three digits and more take long, and nothing nested is learnt before. Short lists are the
 # cheapest place for them, so that a router stays there until it has them. A tenth of the shortest
@@ -158,8 +151,6 @@ LISTOPS = tied(
         readout="first",
     )
 )  # fmt: skip
-LISTOPS_DATA: dict[str, Any] = {}
-LISTOPS_ROWS = ("bilstm", "relative", "ndr")
 
 # Up to six functions, in training and in the test (ctlpp_ar, ctlpp_staged).
 CTLPP = settings(
@@ -169,6 +160,3 @@ CTLPP = settings(
     num_heads=4,
     readout="first",
 )
-CTLPP_DATA: dict[str, Any] = {}
-CTLPP_ROWS = ("bilstm", "relative", "ndr")
-STAGED_FUNCTIONS, STAGED_SYMBOLS = ("4", "16"), ("2", "6")
