@@ -20,7 +20,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from wug.experiments.mistry2022.single_module.experiment import RECIPES, make_lot
+from wug.experiments.mistry2022.single_module import RECIPES, make_lot
 from wug.study.experiment import drawn_twice
 from wug.tasks.extrapolation.single_module import RANGES
 from wug.training.engine import Fleet

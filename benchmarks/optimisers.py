@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from wug.core.schedules import WarmUp
-from wug.experiments.csordas2023 import laptop
-from wug.sources.sequence_task import SequenceTask
+from wug.experiments.csordas2023 import _laptop as laptop
+from wug.sources.sequences import SequenceTask
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.systematicity.ctlpp import CTLpp
 from wug.training.programs import wants_compile

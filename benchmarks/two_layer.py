@@ -16,7 +16,9 @@ from statistics import median
 import torch
 import tyro
 
-from wug.experiments.madsen2020.networks import ITERATIONS, NETWORKS, Case, Training
+from wug.experiments.madsen2020._training import ITERATIONS, NETWORKS
+from wug.experiments.madsen2020.two_layer import two_layer
+from wug.study.experiment import RunOptions
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.training.engine import Fleet
 
@@ -55,9 +57,7 @@ def main(seeds: int = 100, repeats: int = 5, steps: int = 1_000) -> None:
     """
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    training = Training(seeds=tuple(range(seeds)), steps=ITERATIONS, streams="shared")
-    case = Case(labels={"model": "nmu", "operation": "mul"}, network=NETWORKS["nmu"], task=TASK)
-    lot = training.lot("nmu", [case])
+    (lot,) = two_layer(RunOptions(scale="paper", seeds=seeds, only=("nmu:mul",))).lots
     fleet = Fleet(lot, device=torch.device("cpu"), compiled=True)
     fleet.evaluate()
     fleet.advance(50)

@@ -58,7 +58,7 @@ class Size:
 
     seeds: int
     steps: int
-    streams: Streams
+    streams: Streams = "shared"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The numbers that a paper prints, as data: cells with the arms of their 95 % intervals.
 
-An experiment keeps its table as ``published.csv`` in its own folder. The columns are the labels of
+An experiment keeps its table in a CSV with the stem of its own file. The columns are the labels of
 a cell, then the measures (success, solved_at, sparsity, error, iid_error, accuracy, iid_accuracy),
 each followed by its ``_plus`` and ``_minus`` where the paper has them, and source; solved_at_median
 is optional. A number that the paper does not print is left empty; a measure that it never prints
@@ -12,7 +12,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from wug.study.claims import Cell, Interval, Key, Table
@@ -96,20 +98,22 @@ class PublishedCell:
         return Cell(successes=successes, trials=self.trials, **values, **intervals)
 
 
+@cache
 def read_published(
-    package: str, labels: Sequence[str], *, trials: int
+    module: str, labels: tuple[str, ...], *, trials: int
 ) -> tuple[PublishedCell, ...]:
-    """Return the rows of a package's ``published.csv``, in its order.
+    """Return the rows of the CSV beside a module that has its name, in its order.
 
     Args:
-        package: Where the file is, e.g. ``__package__``.
+        module: An experiment's module, which is imported.
         labels: Names of the columns that make the key.
         trials: Number of runs behind each row.
 
     Raises:
         ValueError: If a row has neither a success rate nor an error.
     """
-    with files(package).joinpath("published.csv").open(encoding="utf-8") as lines:
+    path = Path(str(import_module(module).__file__)).with_suffix(".csv")
+    with path.open(encoding="utf-8", newline="") as lines:
         return tuple(_published_cell(row, labels, trials) for row in csv.DictReader(lines))
 
 
@@ -125,7 +129,7 @@ def _published_cell(row: Mapping[str, str], labels: Sequence[str], trials: int) 
             printed[name.replace("accuracy", "error")] = accuracy.complement
     if all(printed[name] is None for name in ("success", "error", "iid_error")):
         raise ValueError(
-            f"published.csv: each row must have a success rate or an error; got {row}."
+            f"published numbers: each row must have a success rate or an error; got {row}."
         )
     return PublishedCell(
         labels={name: row[name] for name in labels},

@@ -2,9 +2,8 @@
 
 import pytest
 
-from wug.experiments.csordas2023.ctl_act.claims import LENGTHS
-from wug.experiments.csordas2023.ctl_act.experiment import pondering
-from wug.experiments.csordas2023.ctlpp_settings import last_networks
+from wug.experiments.csordas2023._ctlpp import last_networks
+from wug.experiments.csordas2023.ctl_act import LENGTHS, pondering
 from wug.records import Record
 from wug.tasks.productivity.ctl import CTL
 

@@ -4,31 +4,30 @@ from itertools import product
 
 import pytest
 
-from wug.experiments.csordas2023.ctl import claims as ctl
-from wug.experiments.csordas2023.ctl import published as published_ctl
-from wug.experiments.csordas2023.ctl_act import claims as ctl_act
-from wug.experiments.csordas2023.ctl_act import published as published_act
-from wug.experiments.csordas2023.ctl_depth import claims as ctl_depth
-from wug.experiments.csordas2023.ctl_depth import published as published_depth
-from wug.experiments.csordas2023.ctlpp_ar import claims as ctlpp_ar
-from wug.experiments.csordas2023.ctlpp_ar import published as published_ar
-from wug.experiments.csordas2023.ctlpp_settings import MODELS
-from wug.experiments.csordas2023.ctlpp_staged import claims as ctlpp_staged
-from wug.experiments.csordas2023.listops import claims as listops
-from wug.experiments.csordas2023.listops import published as published_listops
-from wug.experiments.csordas2023.simple_arithmetic import claims as arithmetic
-from wug.experiments.csordas2023.simple_arithmetic import published as published_arithmetic
+from wug.experiments.csordas2023 import (
+    ctl,
+    ctl_act,
+    ctl_depth,
+    ctlpp_ar,
+    ctlpp_staged,
+    listops,
+    simple_arithmetic,
+)
+from wug.experiments.csordas2023._ctlpp import MODELS
 from wug.study.claims import Cell, Table
+from wug.study.experiment import RunOptions
 
-TABLES = {
-    "ctl": (ctl.CLAIMS, published_ctl.load_published()),
-    "ctl_act": (ctl_act.CLAIMS, published_act.load_published()),
-    "ctl_depth": (ctl_depth.CLAIMS, published_depth.load_published()),
-    "ctlpp_ar": (ctlpp_ar.CLAIMS, published_ar.load_published()),
-    "ctlpp_staged": (ctlpp_staged.CLAIMS, Table({}, exact=True)),
-    "listops": (listops.CLAIMS, published_listops.load_published()),
-    "simple_arithmetic": (arithmetic.CLAIMS, published_arithmetic.load_published()),
+MODULES = {
+    "ctl": ctl,
+    "ctl_act": ctl_act,
+    "ctl_depth": ctl_depth,
+    "ctlpp_ar": ctlpp_ar,
+    "ctlpp_staged": ctlpp_staged,
+    "listops": listops,
+    "simple_arithmetic": simple_arithmetic,
 }
+EXPERIMENTS = {name: getattr(module, name)(RunOptions()) for name, module in MODULES.items()}
+TABLES = {name: (each.claims, each.published_table) for name, each in EXPERIMENTS.items()}
 # Sentences of the thesis that its own tables contradict.
 BROKEN = {
     ("ctl", "readout_hardly_matters"),

@@ -7,8 +7,8 @@ import pytest
 from wug.core import index
 from wug.core.errors import UserError
 from wug.core.schedules import Constant, Trapezoid, WarmUp
-from wug.experiments.csordas2023 import laptop
-from wug.experiments.csordas2023.networks import Setting
+from wug.experiments.csordas2023 import _laptop as laptop
+from wug.experiments.csordas2023._networks import Setting, num_layers
 from wug.study.experiment import RunOptions
 from wug.training.sequence_plan import SequencePlan
 
@@ -125,3 +125,19 @@ def test_refuses_ranges_and_shared_streams(key):
         lots(key, ranges=("[1,2)",))
     with pytest.raises(UserError, match="its own batches"):
         lots(key, streams="shared")
+
+
+def test_the_rule_of_appendix_d_3_1():
+    assert num_layers(10) == 12
+    assert num_layers(10, extra=4) == 14
+    assert num_layers(5, steps_per_operation=2, extra=0) == 10
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [{"deepest_path": 0}, {"steps_per_operation": 0}, {"extra": -1}],
+    ids=lambda numbers: next(iter(numbers)),
+)
+def test_refuses_numbers_that_are_too_small(numbers):
+    with pytest.raises(UserError, match=next(iter(numbers))):
+        num_layers(**{"deepest_path": 3, **numbers})

@@ -7,20 +7,30 @@ from torch.testing import assert_close
 
 from wug.core.errors import UserError
 from wug.core.schedules import After
-from wug.experiments.schlor2020.training import Network, Training, by_name, choose_columns
+from wug.experiments.schlor2020._training import Network, by_name, training
+from wug.experiments.schlor2020.magnitude import magnitude
+from wug.study.experiment import RunOptions
+from wug.study.paper_table import Run, stack
 from wug.tasks.extrapolation.distribution_shift import DistributionShift
 from wug.training.engine import initial_module
 from wug.training.plan import Restart
 
-PAPER = Training(seeds=(0, 1), steps=100_000, streams="independent")
-CASES = [({"unit": "inalu", "operation": "mul"}, DistributionShift(operation="mul"))]
+PAPER = Run(scale="paper", steps=100_000, streams="independent")
 MEANS = {"w_hat": 1.0, "m_hat": -1.0, "gate": 0.0}
+
+
+def lot_of(unit, **changes):
+    """Return the lot of one unit that multiplies."""
+    cell = training(PAPER, unit, unit, DistributionShift(operation="mul"), **changes)
+    names = {"labels": ("unit", "operation"), "stream": ("operation",)}
+    (lot,) = stack({("inalu", "mul"): cell}, seeds=(0, 1), streams="independent", **names)
+    return lot
 
 
 @pytest.mark.parametrize("unit", ["nalu", "inalu"])
 def test_start(unit):
     values = {start: [] for start in MEANS}
-    lot = PAPER.lot(unit, unit, CASES)
+    lot = lot_of(unit)
     for seed in range(200):
         for name, parameter in initial_module(lot, seed).named_parameters():
             (start,) = (start for start in MEANS if name.split(".")[-1].startswith(start))
@@ -30,7 +40,7 @@ def test_start(unit):
 
 
 def test_restart():
-    lot = PAPER.lot("inalu", "inalu", CASES)
+    lot = lot_of("inalu")
     drawn = [
         parameter.detach().flatten()
         for seed in range(100)
@@ -47,7 +57,7 @@ def test_penalty_by_hand():
 
 
 def test_plan():
-    lot = PAPER.lot("inalu", "inalu", CASES, num_layers=2)
+    lot = lot_of("inalu", num_layers=2)
     plan = lot.plan
     assert (plan.batch_size, plan.optimiser, plan.evaluate_every) == (64, "rmsprop", 1_000)
     assert (plan.clip_value, plan.penalty_below) == (0.1, 1.0)
@@ -66,6 +76,7 @@ def test_lookup_by_name():
 
 
 def test_columns():
-    assert choose_columns(("b",), "abc") == ("b",)
-    with pytest.raises(UserError, match="unknown column 'd'"):
-        choose_columns(("d",), "abc")
+    (lot,) = magnitude(RunOptions(scale="smoke", only=("nalu:add",), ranges=("10",))).lots
+    assert [variant.labels["magnitude"] for variant in lot.variants] == ["10"]
+    with pytest.raises(UserError, match="ranges must be one of .*; got 'd'"):
+        magnitude(RunOptions(ranges=("d",)))

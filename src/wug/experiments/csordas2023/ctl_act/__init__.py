@@ -1,1 +1,0 @@
-"""Compositional table lookup with adaptive computation time: table D.2 and figure D.1."""

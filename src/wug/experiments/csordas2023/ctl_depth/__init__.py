@@ -1,1 +1,0 @@
-"""Compositional table lookup by NDRs of 4 to 14 layers: table 5.2."""

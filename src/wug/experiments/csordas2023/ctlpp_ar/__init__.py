@@ -1,1 +1,0 @@
-"""CTL++, alternating and repeating groups of functions: table 6.1."""

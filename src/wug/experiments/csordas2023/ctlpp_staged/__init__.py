@@ -1,1 +1,0 @@
-"""CTL++, staged groups of functions: figures 6.4, E.3 and E.4."""

@@ -1,0 +1,150 @@
+"""From up to five nested operations on lists to seven and eight (table 5.4).
+
+The cells: (model, "7-8"), with the printed mean accuracies of five seeds at depths 1 to 5 and 7 to
+8. What is printed after ± is a standard deviation, not an interval, and stands in the source of a
+cell.
+
+References:
+    csordas2023
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from wug.core.schedules import Constant
+from wug.experiments.csordas2023 import _laptop
+from wug.experiments.csordas2023._judging import SOLVED, all_above, all_below
+from wug.experiments.csordas2023._networks import (
+    DATA,
+    DEVIATIONS,
+    EMBEDDINGS,
+    EXPRESSION_MODELS,
+    FLOAT32,
+    LAPTOP,
+    NETWORKS,
+    SMOKE,
+    Setting,
+    Settings,
+)
+from wug.study.claims import Claim
+from wug.study.experiment import Scale
+from wug.study.judgements import all_of
+from wug.study.paper_table import PaperTable, Run, SequenceTraining, below_paper
+from wug.study.predicates import lower_error
+from wug.tasks.productivity.listops import ListOps
+from wug.training.sequence_plan import SequencePlan
+
+MODELS, DEPTHS = EXPRESSION_MODELS, "7-8"
+BASELINES = ("lstm", "bilstm", "transformer", "relative")
+RIVALS = (*BASELINES, "absolute_relative_gate")
+TEXT = "csordas2023, section 5.2.3"
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "all_models_solve_the_training_depths",
+        "All models solve the depths of training (above 0.95).",
+        TEXT,
+        lambda t: all_below(t, product(MODELS, [DEPTHS]), SOLVED, iid=True),
+    ),
+    Claim(
+        "ndr_solves_deeper_problems",
+        "NDR solves deeper problems almost perfectly (0.99).",
+        TEXT,
+        lambda t: all_below(t, [("ndr", DEPTHS)], SOLVED),
+    ),
+    Claim(
+        "baselines_do_not_solve_deeper_problems",
+        "LSTMs and transformers without a gate do not (above 20 % wrong).",
+        TEXT,
+        lambda t: all_above(t, product(BASELINES, [DEPTHS]), 0.2),
+    ),
+    Claim(
+        "ndr_is_best",
+        "NDR errs less on deeper problems than every other model.",
+        "csordas2023, table 5.4",
+        lambda t: all_of(lower_error(t.at("ndr", DEPTHS), t.at(rival, DEPTHS)) for rival in RIVALS),
+    ),
+    Claim(
+        "both_directions_do_not_help",
+        "A bidirectional LSTM, which solves table lookup in both orders, fails here: it is worse "
+        "than one direction.",
+        "csordas2023, section 5.2.1 and table 5.4",
+        lambda t: lower_error(t.at("lstm", DEPTHS), t.at("bilstm", DEPTHS)),
+    ),
+)
+
+RECURRENT = Setting(
+    options={
+        "features": 512, "num_layers": 4, "dropout": 0.1, "end_token": True, "frozen_token": 1,
+    },
+    plan=SequencePlan(
+        steps=200_000, learning_rate=Constant(1e-3), weight_decay=0.08, clip_norm=1.0
+    ),
+)  # fmt: skip
+PLAIN = Setting(
+    options={
+        "features": 256, "hidden_features": 1024, "num_heads": 16, "num_layers": 6,
+        "dropout": 0.015, "attention_dropout": 0.05, "dropout_of": "keys", "readout": "first",
+    },
+    plan=SequencePlan(
+        steps=200_000, learning_rate=Constant(4e-4), weight_decay=0.05, clip_norm=1.0
+    ),
+)  # fmt: skip
+SIZES: dict[str, Any] = {
+    "features": 512, "num_heads": 16, "dropout": 0.1, "attention_dropout": 0.1,
+    "gate_dropout": 0.05, "dropout_of": "keys", "readout": "first",
+}  # fmt: skip
+GATED_PLAN = SequencePlan(
+    steps=100_000, learning_rate=Constant(2e-4), weight_decay=0.09, clip_norm=1.0
+)
+PAPER: Settings = {
+    "recurrent": RECURRENT,
+    # The published absolute attention has no dropout of its own; embeddings have.
+    "absolute": PLAIN.changed(attention_dropout=0.0, embedding_dropout=0.1),
+    "plain": PLAIN,
+    "gated": Setting(options={**SIZES, "hidden_features": 2048, "num_layers": 20}, plan=GATED_PLAN),
+    "ndr": Setting(
+        options={**SIZES, "hidden_features": 1024, "num_steps": 20, "test_steps": 24},
+        plan=GATED_PLAN,
+    ),
+}
+SETTINGS: dict[Scale, Settings] = {"smoke": SMOKE, "laptop": _laptop.LISTOPS, "paper": PAPER}
+DEPARTURES = (
+    "The data is as published: problems have at most 42 tokens, as every operation counts for "
+    "three, and nothing keeps the sets apart; the text has at most 50.",
+    "The test has depths 7 and 8, as in section 5.2.3 and as published; appendix D.3.2 has 7.",
+    "Transformers are read from the first column, as published; the text has the last column "
+    "everywhere but in appendix D.4.2.",
+    "Attention dropout is that of the keys, with none for absolute attention, and gates are "
+    "dropped for whole columns with a probability of 0.05, as published.",
+    "The gated transformer without geometric attention has 2048 hidden features and as many "
+    "layers in the test as in training, as published; the text has 1024, and 24 layers in the "
+    "test.",
+    "The bidirectional LSTM has 512 features, as published; the text has 1024.",
+    EMBEDDINGS,
+    FLOAT32,
+    DEVIATIONS,
+    LAPTOP,
+)
+
+
+@PaperTable(
+    name="ListOps",
+    title="ListOps at depths 7 and 8 (Csordás, 2023, table 5.4)",
+    references=("csordas2023", "csordas2022", "nangia2018"),
+    source="table 5.4",
+    labels=("model", "depths"),
+    rows=MODELS,
+    columns=(DEPTHS,),
+    usual=below_paper(model=("bilstm", "relative", "ndr")),
+    trials=5,
+    claims=CLAIMS,
+    departures=DEPARTURES,
+    measure="accuracy",
+)
+def listops(run: Run, model: str, depths: str) -> SequenceTraining:
+    """Train recurrent networks, transformers and NDR on nested operations on lists."""
+    network = NETWORKS[model]
+    return network.trained(SETTINGS[run.scale][network.family], ListOps(**DATA[run.scale]))

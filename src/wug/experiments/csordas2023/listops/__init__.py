@@ -1,1 +1,0 @@
-"""Nested operations on lists: table 5.4."""

@@ -1,1 +1,0 @@
-"""Comparisons of two numbers, many orders of magnitude beyond those of the training."""

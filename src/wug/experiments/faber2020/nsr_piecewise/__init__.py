@@ -1,1 +1,0 @@
-"""Functions of two branches, continuous and not."""

@@ -1,1 +1,0 @@
-"""The least element of a list and the count of a number, on longer sequences."""

@@ -1,1 +1,0 @@
-"""Large Scale Arithmetic: a wide hidden layer on a hundred inputs."""

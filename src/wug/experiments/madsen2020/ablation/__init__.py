@@ -1,1 +1,0 @@
-"""NMU without its penalty or its clamp: figure 7."""

@@ -1,0 +1,143 @@
+"""Multiplication of other subsets of other vectors: what makes the task hard (figure 8)?
+
+The cells: (model, parameter, value), e.g. ("nmu", "num_inputs", "300"), on the two-layer
+multiplication task with 50 seeds, the other parameters at their defaults (100 inputs, subsets of
+0.25 that overlap by 0.5). The figure prints no numbers, so there are claims only; the values are
+those of the reference's scripts.
+
+Section C.4 shows the figure and says nothing of it. So these claims apply to it what the
+conclusion says in general: that the units converge more consistently, faster and more sparsely.
+
+References:
+    madsen2020
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from math import ceil
+from typing import Any
+
+from wug.experiments.madsen2020._training import (
+    FEWER_MODELS,
+    NAU_BELOW,
+    NETWORKS,
+    ROW_UNITS,
+    SHARED_INPUTS,
+    SHORTER,
+    SWEEP,
+    SWEPT,
+    settings,
+    training,
+)
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import Judgement, all_of, any_of
+from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.predicates import better, less_sparse, no_success, slower
+from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+
+MODELS = ("nmu", "nac_mul")
+PARAMETERS = {
+    "num_inputs": ("4", "10", *map(str, range(25, 301, 25))),
+    "overlap_ratio": ("0", "0.1", "0.25", "0.5", "0.75", "1"),
+    "subset_ratio": ("0.05", "0.1", "0.25", "0.5"),
+}
+
+CONCLUSION = "madsen2020, section 5, of figure 8"
+
+
+def _pool(table: Table, model: str, parameter: str) -> Entry:
+    keys = product([model], [parameter], PARAMETERS[parameter])
+    return table.pooled(f"{model} over {parameter}", keys)
+
+
+def _more_often(table: Table, parameter: str) -> Judgement:
+    return better(_pool(table, "nmu", parameter), _pool(table, "nac_mul", parameter))
+
+
+def _where_nac_succeeds(table: Table, worse: Callable[[Entry, Entry], Judgement]) -> Judgement:
+    pairs = [
+        (table.at("nac_mul", parameter, value), table.at("nmu", parameter, value))
+        for parameter, values in PARAMETERS.items()
+        for value in values
+    ]
+    return all_of(any_of([no_success(nac), worse(nac, nmu)]) for nac, nmu in pairs)
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "nmu_more_often_over_input_sizes",
+        "Over all input sizes NMU solves × more often than NAC•.",
+        CONCLUSION,
+        lambda t: _more_often(t, "num_inputs"),
+    ),
+    Claim(
+        "nmu_more_often_over_overlaps",
+        "Over all overlaps of the subsets NMU solves × more often than NAC•.",
+        CONCLUSION,
+        lambda t: _more_often(t, "overlap_ratio"),
+    ),
+    Claim(
+        "nmu_more_often_over_subsets",
+        "Over all sizes of the subsets NMU solves × more often than NAC•.",
+        CONCLUSION,
+        lambda t: _more_often(t, "subset_ratio"),
+    ),
+    Claim(
+        "nmu_is_faster",
+        "Wherever NAC• solves ×, NMU does so earlier.",
+        CONCLUSION,
+        lambda t: _where_nac_succeeds(t, slower),
+    ),
+    Claim(
+        "nmu_is_sparser",
+        "Wherever NAC• solves ×, NMU has the smaller sparsity error.",
+        CONCLUSION,
+        lambda t: _where_nac_succeeds(t, less_sparse),
+    ),
+)
+
+COLUMNS = tuple(sorted({value for values in PARAMETERS.values() for value in values}, key=float))
+RATIOS = tuple(value for value in COLUMNS if value not in PARAMETERS["num_inputs"])
+
+
+@PaperTable(
+    name="Arithmetic Dataset Task, parameters of the data",
+    title="Multiplication by parameters of the data (Madsen and Johansen, 2020, figure 8)",
+    references=("madsen2020",),
+    source="figure 8",
+    labels=("model", "parameter", "value"),
+    rows=tuple(product(SWEPT, PARAMETERS)),
+    columns=COLUMNS,
+    stream=("parameter", "value"),
+    ranges="columns",
+    usual={
+        "smoke": {"model": MODELS, "value": ("125", *RATIOS)},
+        "laptop": {"model": MODELS, "value": ("4", "25", "100", "200", "300", *RATIOS)},
+    },
+    scales=SWEEP,
+    settings=settings,
+    claims=CLAIMS,
+    departures=(
+        SHARED_INPUTS,
+        NAU_BELOW,
+        "Thresholds are those of the slices that are summed; the reference's own are of slices "
+        "that are longer by one.",
+        SHORTER,
+        "At laptop scale there are five input sizes, 4 to 300; the scripts have fourteen.",
+        FEWER_MODELS,
+    ),
+    row_units=ROW_UNITS,
+    data_edition=2,
+)
+def dataset_parameters(run: Run, model: str, parameter: str, value: str) -> Training | None:
+    """Train networks for multiplication by number of inputs, overlap and length of the slices."""
+    if value not in PARAMETERS[parameter]:
+        return None
+    number: Any = int(value) if parameter == "num_inputs" else float(value)
+    task = ArithmeticDataset(operation="mul", **{parameter: number})
+    # 5, 10 and 15 million iterations for up to 100, 200 and 300 inputs.
+    longer = ceil(task.num_inputs / 100)
+    lot = f"{model}.{parameter}.{task.num_inputs}"
+    return training(run, lot, NETWORKS[model], task, longer=longer)

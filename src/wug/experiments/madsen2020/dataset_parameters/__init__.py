@@ -1,1 +1,0 @@
-"""Multiplication of other subsets of other vectors: figure 8."""

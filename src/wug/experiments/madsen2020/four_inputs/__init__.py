@@ -1,1 +1,0 @@
-"""The function of four inputs: table 1."""

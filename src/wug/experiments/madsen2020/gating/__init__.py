@@ -1,1 +1,0 @@
-"""What the gates of NALU and of a gated NAU/NMU choose: table 5 and figure 9."""

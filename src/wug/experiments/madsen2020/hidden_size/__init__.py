@@ -1,1 +1,0 @@
-"""Multiplication with redundant hidden units: figure 3, left."""

@@ -1,1 +1,0 @@
-"""Multiplication on other input ranges: figure 3, right."""

@@ -1,1 +1,0 @@
-"""The strength of the sparsity penalty: figures 10-12."""

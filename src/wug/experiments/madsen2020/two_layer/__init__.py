@@ -1,1 +1,0 @@
-"""The two-layer arithmetic task: tables 2 and 6."""

@@ -1,1 +1,0 @@
-"""Multiplication, and addition with division, by stacked neural logic rule layers."""

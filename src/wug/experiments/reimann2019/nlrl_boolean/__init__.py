@@ -1,1 +1,0 @@
-"""Boolean functions by stacked neural logic rule layers."""

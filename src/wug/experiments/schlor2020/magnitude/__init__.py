@@ -1,1 +1,0 @@
-"""One layer, one operation, numbers of growing magnitude: experiment 2."""

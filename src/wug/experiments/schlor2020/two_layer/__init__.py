@@ -1,1 +1,0 @@
-"""Two layers on sums of random subsets of a hundred inputs: experiment 5."""

@@ -1,1 +1,0 @@
-"""The identity function: table 5."""

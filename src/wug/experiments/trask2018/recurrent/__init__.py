@@ -1,1 +1,0 @@
-"""Recurrent arithmetic: tables 8 and 9."""

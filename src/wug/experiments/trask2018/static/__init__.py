@@ -1,1 +1,0 @@
-"""Static arithmetic: tables 6, 7 and 12."""

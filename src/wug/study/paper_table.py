@@ -1,0 +1,400 @@
+"""A table of a paper: rows x columns, and what is trained for each cell.
+
+A file of an experiment says which rows and columns there are and has one function, from the labels
+of a cell to its training. `PaperTable` registers that function and makes an experiment of it:
+
+    @PaperTable(name="Identity function", labels=("model", "operation"), rows=MODELS, ...)
+    def identity(run: Run, model: str, operation: str) -> Training:
+        ...
+
+What a person chooses (scale, seeds, rows, ranges, streams) is resolved here, lots are built here,
+and the published numbers are read from the CSV that has the name of the experiment's file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import wraps
+from typing import Any, Literal, TypeAlias, cast
+
+from wug.core.errors import UserError, require_choice
+from wug.core.registry import register
+from wug.core.schedules import Constant, Schedule
+from wug.records import Json, Record, config_hash
+from wug.sources.sequences import SequenceTask
+from wug.study.claims import Cell, Claim, Key, Table
+from wug.study.experiment import Experiment, Layout, RunOptions, Scale, Size, choose_rows
+from wug.study.published import published_table, read_published
+from wug.training.lots import AnyLot
+from wug.training.plan import Build, Lot, Observe, Streams, Task, TrainingPlan, Variant
+from wug.training.sequence_plan import SequenceLot, SequencePlan
+
+SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What all cells of a run share.
+
+    Args:
+        scale: Of the run.
+        steps: Optimiser steps; 0 if every cell has its own number.
+        streams: Whether the seeds of a cell see the same training inputs.
+    """
+
+    scale: Scale
+    steps: int
+    streams: Streams
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """What is trained for a cell, in one program with the other cells of its lot.
+
+    Args:
+        lot: Name of the lot. The first cell's build, plan and observe hold for all its cells.
+        build: Makes the network with initial weights from a generator.
+        task: What is learnt.
+        plan: How.
+        learning_rate: Of the optimiser.
+        penalty: Weight of the network's penalty, or weights by name.
+        observe: Further numbers for the records.
+        config: What the records say beside labels, plan and streams.
+    """
+
+    lot: str
+    build: Build
+    task: Task
+    plan: TrainingPlan
+    learning_rate: Schedule = Constant(1e-3)
+    penalty: Schedule | Mapping[str, Schedule] | None = None
+    observe: Observe | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceTraining:
+    """What is trained for a cell whose network reads sequences, one seed after the other.
+
+    Args:
+        model: Key of a registered model.
+        options: Its keyword arguments.
+        task: What is learnt.
+        plan: How.
+        seeds: How often, unless a person says otherwise.
+    """
+
+    model: str
+    options: Mapping[str, Any]
+    task: SequenceTask
+    plan: SequencePlan
+    seeds: int
+
+    @property
+    def config(self) -> dict[str, Json]:
+        """The resolved configuration as plain data."""
+        task: Any = self.task
+        return {
+            "model": self.model,
+            "options": dict(self.options),
+            "task": {"name": type(task).__name__, **asdict(task)},
+            "plan": self.plan.config,
+        }
+
+
+AnyTraining: TypeAlias = Training | SequenceTraining
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperTable:
+    """What is known of a table beside the trainings of its cells.
+
+    Args:
+        name: For listings.
+        title: For people: with paper and number of the table.
+        references: Keys into ``references.bib``.
+        source: Which tables, figures or sections.
+        labels: Names of a cell's labels; the last one is that of the columns.
+        rows: The rows in order: a label, or all labels but the last.
+        columns: The columns in order.
+        departures: Where this differs from the paper, one sentence each.
+        claims: The paper's statements as predicates.
+        scales: Seeds, steps and streams of each scale; without them every cell has its own.
+        stream: Labels that say what the data is: cells that agree in these see the same inputs.
+        repeated: Labels that are part of the configuration; None means all.
+        settings: What two runs must agree in to share a folder, beside steps, streams and dtype.
+        usual: For some scales, the cells that are trained unless a person names others: the values
+            that labels may have.
+        ranges: What ``--ranges`` may name: nothing, columns, or any range.
+        choice: Returns the row that ``--only`` names a cell by; its first two labels by default.
+        trials: Number of runs behind each published number; 0 if there is no CSV.
+        successes: Published successes that are no part of the table, for claims alone.
+        cells: Makes further cells for claims out of the records.
+        row_units: First label -> key of the unit or model that it is a case of.
+        measure: What the table shows unless told otherwise.
+        baseline: Row that errors are relative to.
+        data_edition: Raised when the experiment draws other data than before.
+    """
+
+    name: str
+    title: str
+    references: tuple[str, ...]
+    source: str
+    labels: tuple[str, ...]
+    rows: Iterable[str | Key]
+    columns: Iterable[str]
+    departures: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    scales: Mapping[Scale, Size] = field(default_factory=dict)
+    stream: tuple[str, ...] = ()
+    repeated: tuple[str, ...] | None = None
+    settings: Callable[[Run], Mapping[str, Json]] = lambda run: {}
+    usual: Mapping[Scale, Mapping[str, Collection[str]]] = field(default_factory=dict)
+    ranges: Literal["none", "columns", "any"] = "none"
+    choice: Callable[..., tuple[str, str]] = lambda first, second, *rest: (first, second)
+    trials: int = 0
+    successes: Mapping[Key, int] = field(default_factory=dict)
+    cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
+    row_units: Mapping[str, str] = field(default_factory=dict)
+    measure: Literal["success", "error", "accuracy"] = "success"
+    baseline: str | None = None
+    data_edition: int = 1
+
+    def __call__(
+        self, cell: Callable[..., AnyTraining | None]
+    ) -> Callable[[RunOptions], Experiment]:
+        """Register a function from a run and the labels of a cell to its training.
+
+        Args:
+            cell: Returns None for cells that are not trained. Its module's name is the key.
+        """
+
+        @wraps(cell)
+        def experiment(options: RunOptions) -> Experiment:
+            return _Maker(self, cell, options).experiment()
+
+        def every(scale: Scale) -> Mapping[Key, AnyTraining]:
+            return _Maker(self, cell, RunOptions(scale=scale)).every
+
+        filed: Callable[[RunOptions], Experiment] = register(
+            "experiment",
+            key=experiment_key(cell),
+            name=self.name,
+            references=self.references,
+            source=self.source,
+            scales={
+                scale: asdict(self.scales[scale]) if self.scales else _largest(every(scale))
+                for scale in SCALES
+            },
+            rows=self._choices(every("paper")),
+            columns=list(self.columns),
+        )(experiment)
+        return filed
+
+    @property
+    def row_order(self) -> tuple[Key, ...]:
+        """The rows as tuples of labels."""
+        return tuple((row,) if isinstance(row, str) else row for row in self.rows)
+
+    def _choices(self, cells: Iterable[Key]) -> list[str]:
+        """Return what ``--only`` may name: a first label alone where a second adds nothing."""
+        pairs = dict.fromkeys(self.choice(*key) for key in cells)
+        firsts = dict.fromkeys(first for first, _ in pairs)
+        alone = len(firsts) == len(pairs) or (self.ranges != "none" and len(self.labels) == 2)
+        return list(firsts) if alone else [":".join(pair) for pair in pairs]
+
+
+def _largest(cells: Mapping[Key, AnyTraining]) -> dict[str, int]:
+    own = [cell for cell in cells.values() if isinstance(cell, SequenceTraining)]
+    return {
+        "seeds": max(cell.seeds for cell in own), "steps": max(cell.plan.steps for cell in own)
+    }  # fmt: skip
+
+
+class _Maker:
+    """Resolves what a person chose of a table."""
+
+    def __init__(
+        self, table: PaperTable, cell: Callable[..., AnyTraining | None], options: RunOptions
+    ) -> None:
+        self.table, self.cell, self.options = table, cell, options
+        self.name = experiment_key(cell)
+        size = table.scales.get(options.scale, Size(seeds=0, steps=0, streams="independent"))
+        self.seeds = options.seeds or size.seeds
+        self.run = Run(
+            scale=options.scale, steps=size.steps, streams=options.streams or size.streams
+        )
+        known = tuple(table.columns)
+        asked = [name for name in options.ranges if name in known or table.ranges == "any"]
+        columns = dict.fromkeys((*asked, *known))
+        keys = [(*row, column) for row in table.row_order for column in columns]
+        made = {key: cell(self.run, *key) for key in keys}
+        self.every = {key: training for key, training in made.items() if training is not None}
+        self.columns = (*known, *(name for name in columns if name not in known))
+
+    def experiment(self) -> Experiment:
+        """Return the experiment of the cells that are chosen."""
+        table = self.table
+        labels, module = table.labels, self.cell.__module__
+        published = read_published(module, labels, trials=table.trials) if table.trials else ()
+        theirs = published_table(published)
+        counted = {k: replace(theirs.cells[k], successes=n) for k, n in table.successes.items()}
+        chosen = {key: self.every[key] for key in self._choose()}
+        return Experiment(
+            name=self.name,
+            title=table.title,
+            settings=self._settings(),
+            lots=self._lots(chosen),
+            layout=Layout(
+                rows=labels[:-1],
+                column=labels[-1],
+                row_order=table.row_order,
+                column_order=self.columns,
+                measure=table.measure,
+                baseline=table.baseline,
+            ),
+            published=[each.to_json() for each in published],
+            published_table=Table({**theirs.cells, **counted}, exact=True),
+            claims=table.claims,
+            departures=table.departures,
+            cells=table.cells,
+            row_units={**self._models(), **table.row_units},
+            data_edition=table.data_edition,
+        )
+
+    def _choose(self) -> list[Key]:
+        """Return the cells that are asked for, or those that are usual at the scale."""
+        options, table = self.options, self.table
+        if table.ranges == "none":
+            options.refuse_ranges(self.name)
+        by_choice: dict[tuple[str, str], list[Key]] = {}
+        for key in self.every:
+            by_choice.setdefault(table.choice(*key), []).append(key)
+        rows = choose_rows(options.only, list(by_choice))
+        cells = [key for row in rows for key in by_choice[row]]
+        if table.ranges == "columns":
+            known = [name for name in self.columns if any(key[-1] == name for key in cells)]
+            for name in options.ranges:
+                require_choice("run", "ranges", name, known)
+        usual = dict(table.usual.get(options.scale, {}))
+        if options.only:
+            # Rows were named, and where no ranges can be, columns with them.
+            kept = table.labels[-1:] if table.ranges != "none" else ()
+            usual = {label: some for label, some in usual.items() if label in kept}
+        if options.ranges:
+            usual[table.labels[-1]] = options.ranges
+        allowed = [usual.get(label) for label in table.labels]
+        chosen = [
+            key
+            for key in cells
+            if all(some is None or k in some for k, some in zip(key, allowed, strict=True))
+        ]
+        if not chosen:
+            raise UserError(f"{self.name}: nothing is left to train; name other rows or ranges.")
+        return chosen
+
+    def _settings(self) -> Mapping[str, Json]:
+        if self.table.scales:
+            run = self.run
+            common = {"steps": run.steps, "streams": run.streams, "dtype": "float32"}
+            return {**common, **self.table.settings(run)}
+        # Two runs that share a folder must agree in the configuration of every cell.
+        configurations = {" ".join(key): training.config for key, training in self.every.items()}
+        return {"scale": self.run.scale, "configurations": config_hash(configurations)}
+
+    def _models(self) -> dict[str, str]:
+        # Of all rows: the folder may hold records of some that are not asked for now.
+        return {key[0]: t.model for key, t in self.every.items() if isinstance(t, SequenceTraining)}
+
+    def _lots(self, chosen: Mapping[Key, AnyTraining]) -> tuple[AnyLot, ...]:
+        if self.table.scales:
+            return stack(
+                cast(Mapping[Key, Training], chosen),
+                labels=self.table.labels,
+                stream=self.table.stream,
+                repeated=self.table.repeated,
+                seeds=tuple(range(self.seeds)),
+                streams=self.run.streams,
+            )
+        if self.options.streams == "shared":
+            raise UserError(f"{self.name}: every seed has its own batches; leave --streams out.")
+        return tuple(
+            SequenceLot(
+                name="-".join([*key, str(seed)]).lower(),
+                labels=dict(zip(self.table.labels, key, strict=True)),
+                seed=seed,
+                model=cell.model,
+                model_options=cell.options,
+                task=cell.task,
+                plan=cell.plan,
+                config=cell.config,
+            )
+            for key, cell in chosen.items()
+            if isinstance(cell, SequenceTraining)
+            for seed in range(self.seeds or cell.seeds)
+        )
+
+
+def below_paper(**labels: Collection[str]) -> dict[Scale, Mapping[str, Collection[str]]]:
+    """Return which cells are usual at all scales but the paper's."""
+    return {"smoke": labels, "laptop": labels}
+
+
+def experiment_key(cell: Callable[..., Any]) -> str:
+    """Return the key of the experiment in a function's module: ``<paper>.<table>``."""
+    return ".".join(cell.__module__.split(".")[-2:])
+
+
+def stack(
+    cells: Mapping[Key, Training],
+    *,
+    labels: tuple[str, ...],
+    stream: tuple[str, ...],
+    seeds: tuple[int, ...],
+    streams: Streams,
+    repeated: tuple[str, ...] | None = None,
+) -> tuple[Lot, ...]:
+    """Return the lots of some cells: those with the same name of a lot are trained as one program.
+
+    Args:
+        cells: Trainings by the values of their labels.
+        labels: Names of the labels.
+        stream: Labels that say what the data is.
+        seeds: One training of each cell per seed.
+        streams: Whether the seeds of a cell see the same inputs.
+        repeated: Labels that are part of the configuration; None means all.
+    """
+    lots: dict[str, dict[Key, Training]] = {}
+    for key, cell in cells.items():
+        lots.setdefault(cell.lot, {})[key] = cell
+    made = []
+    for name, mine in lots.items():
+        first = next(iter(mine.values()))
+        variants = []
+        for key, cell in mine.items():
+            named = dict(zip(labels, key, strict=True))
+            said = {label: named[label] for label in (labels if repeated is None else repeated)}
+            plan = {"plan": asdict(first.plan), "streams": streams}
+            variants.append(
+                Variant(
+                    labels=named,
+                    stream=stream,
+                    task=cell.task,
+                    learning_rate=cell.learning_rate,
+                    penalty=cell.penalty,
+                    config={**said, **cell.config, **plan},
+                )
+            )
+        made.append(
+            Lot(
+                name=name,
+                build=first.build,
+                variants=tuple(variants),
+                seeds=seeds,
+                plan=first.plan,
+                streams=streams,
+                observe=first.observe,
+            )
+        )
+    return tuple(made)
