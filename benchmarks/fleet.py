@@ -21,11 +21,11 @@ from rich.console import Console
 from rich.table import Table
 
 from wug.experiments.mistry2022.single_module.experiment import RECIPES, make_lot
-from wug.fleet.engine import Fleet
-from wug.fleet.experiment import drawn_twice
-from wug.fleet.plan import TrainingPlan
-from wug.fleet.programs import make_program
+from wug.study.experiment import drawn_twice
 from wug.tasks.extrapolation.single_module import RANGES
+from wug.training.engine import Fleet
+from wug.training.plan import TrainingPlan
+from wug.training.programs import make_program
 
 SEEDS = tuple(range(25))
 BARS = {"nau": 400}

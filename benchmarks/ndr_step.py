@@ -23,10 +23,10 @@ import torch.nn.functional as F
 import tyro
 from torch import Tensor, nn
 
-from wug.fleet.sequence_plan import SequenceLot, SequencePlan
-from wug.fleet.sequence_trainer import SequenceFleet
 from wug.functional.columns import add_ends, column_at
 from wug.tasks.productivity.ctl import CTL
+from wug.training.sequence_plan import SequenceLot, SequencePlan
+from wug.training.sequence_trainer import SequenceFleet
 
 Precision: TypeAlias = Literal["float32", "bfloat16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)

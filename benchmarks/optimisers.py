@@ -20,13 +20,13 @@ from rich.console import Console
 from rich.table import Table
 
 from wug.core.schedules import WarmUp
-from wug.core.sequences import SequenceTask
 from wug.experiments.csordas2023 import laptop
-from wug.fleet.programs import wants_compile
-from wug.fleet.sequence_plan import SequenceLot, SequencePlan
-from wug.fleet.sequence_trainer import SequenceFleet
+from wug.sources.sequences import SequenceTask
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.systematicity.ctlpp import CTLpp
+from wug.training.programs import wants_compile
+from wug.training.sequence_plan import SequenceLot, SequencePlan
+from wug.training.sequence_trainer import SequenceFleet
 
 
 def steps_to(errors: list[float], steps: list[float], bar: float) -> str:

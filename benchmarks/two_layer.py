@@ -17,8 +17,8 @@ import torch
 import tyro
 
 from wug.experiments.madsen2020.networks import ITERATIONS, NETWORKS, Case, Training
-from wug.fleet.engine import Fleet
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+from wug.training.engine import Fleet
 
 TASK = ArithmeticDataset(operation="mul")
 BAR = 100

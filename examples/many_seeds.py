@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from wug.core.schedules import Constant
-from wug.fleet.engine import Fleet
-from wug.fleet.plan import Lot, TrainingPlan, Variant
 from wug.tasks.extrapolation.single_module import SingleModule, parse_range
+from wug.training.engine import Fleet
+from wug.training.plan import Lot, TrainingPlan, Variant
 
 
 class PowerLaw(nn.Module):
@@ -35,6 +35,7 @@ def variant(operation: str, name: str) -> Variant:
     train, test = parse_range(name)
     return Variant(
         labels={"operation": operation, "range": name},
+        stream=("operation", "range"),
         task=SingleModule(operation=operation, train=train, test=test),
         learning_rate=Constant(1e-2),
     )

@@ -17,7 +17,7 @@ from generators.results import (
 from wug.core import index
 from wug.core.registry import Entry
 from wug.report.heatmap import to_svg
-from wug.report.table import TableCell, claim_counts, make_table
+from wug.stats.comparison_table import TableCell, claim_counts, make_table
 
 MEASURES = {
     "solved_at": (

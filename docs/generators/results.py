@@ -11,8 +11,8 @@ from statistics import median
 from wug.core import index
 from wug.core.folders import MANIFEST, results_folder
 from wug.records import Run, read_run, where
-from wug.report.table import ResultTable, TableCell, make_table
 from wug.report.table_text import to_markdown
+from wug.stats.comparison_table import ResultTable, TableCell, make_table
 
 SYMBOLS = {"add": "+", "sub": "−", "mul": "×", "div": "÷"}
 NAMES = {"add": "Addition", "sub": "Subtraction", "mul": "Multiplication", "div": "Division"}

@@ -6,7 +6,7 @@ from torch import nn
 
 from wug.analysis.accuracy import accuracy_by_level, answers, function_pairs
 from wug.core.errors import UserError
-from wug.core.sequences import SequenceSet
+from wug.sources.sequences import SequenceSet
 from wug.stats.wilson import wilson
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.systematicity.ctlpp import CTLpp

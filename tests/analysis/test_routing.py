@@ -17,11 +17,11 @@ from wug.analysis.routing import (
     written_on_time,
 )
 from wug.core.errors import UserError
-from wug.core.sequences import SequenceSet
 from wug.models.lstm import LSTM
 from wug.models.ndr import NDR
 from wug.models.transformer import Transformer
 from wug.records import Record
+from wug.sources.sequences import SequenceSet
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.productivity.listops import ListOps
 from wug.tasks.productivity.simple_arithmetic import SimpleArithmetic

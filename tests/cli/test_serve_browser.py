@@ -12,12 +12,12 @@ import torch
 from chromium import WIDTHS, Browser, chromium
 
 from wug.cli.serve import listen
-from wug.fleet.sequence_plan import SequenceLot, SequencePlan
-from wug.fleet.sequence_trainer import SequenceFleet
 from wug.lab import Lab, keep
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import RunStore
 from wug.tasks.productivity.ctl import CTL
+from wug.training.sequence_plan import SequenceLot, SequencePlan
+from wug.training.sequence_trainer import SequenceFleet
 
 uvicorn = pytest.importorskip("uvicorn", reason='needs uvicorn: pip install "wug[serve]"')
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-from wug.fleet.card import CardOptions, try_model
+from wug.study.card import CardOptions, try_model
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,13 +4,14 @@ import pytest
 import torch
 
 from wug.core import index
-from wug.core.claims import Table
 from wug.core.errors import UserError
-from wug.fleet.engine import initial_module
-from wug.fleet.experiment import RunOptions, choose_rows
-from wug.fleet.sequence_plan import SequenceLot
-from wug.fleet.verdicts import make_catalog
+from wug.functional.streams import stream_key
 from wug.records import config_hash, identity
+from wug.study.catalog import make_catalog
+from wug.study.claims import Table
+from wug.study.experiment import RunOptions, choose_rows
+from wug.training.engine import Fleet, initial_module
+from wug.training.sequence_plan import SequenceLot
 
 KEYS = [entry.key for entry in index.entries("experiment")]
 SCALES = ("smoke", "laptop", "paper")
@@ -53,6 +54,50 @@ def test_modules_fit_their_tasks(key):
         else:
             x, y = task.batch("train", generator, size=4)
             assert initial_module(lot, seed=3)(x).shape == y.shape
+
+
+@every_experiment
+def test_networks_that_are_compared_learn_from_the_same_data(key):
+    streams: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    for lot in index.get("experiment", key)(RunOptions(scale="smoke")).lots:
+        if not isinstance(lot, SequenceLot):
+            for variant in lot.variants:
+                named = tuple(variant.labels[name] for name in sorted(variant.stream))
+                # A sweep passes through the defaults of another one, with data of its own.
+                data = repr(variant.task), variant.labels.get("parameter", "")
+                streams.setdefault(data, set()).add(named)
+    assert all(len(names) == 1 for names in streams.values())
+
+
+def stream_keys(experiment):
+    """Return the keys of an experiment's streams by labels, as its fleets make them."""
+    keys = {}
+    for lot in experiment.lots:
+        fleet = Fleet.__new__(Fleet)
+        for variant in lot.variants:
+            keys[tuple(variant.labels.values())] = tuple(fleet._key(variant).tolist())
+    return keys
+
+
+@pytest.mark.parametrize(
+    ("key", "names"),
+    [
+        ("mistry2022.single_module", ("operation", "range")),
+        ("mistry2022.redundancy", ("operation", "range")),
+        ("faber2020.nsr_comparisons", ("numbers", "relation")),
+        ("faber2020.nsr_sequences", ("task",)),
+        ("schlor2020.magnitude", ("magnitude", "operation")),
+    ],
+)
+def test_streams_are_those_of_the_shipped_records(key, names):
+    # The first records were drawn with a key of all labels but the unit, in alphabetical order.
+    experiment = index.get("experiment", key)(RunOptions(scale="smoke"))
+    labels = [v.labels for lot in experiment.lots for v in lot.variants]
+    expected = {
+        tuple(label.values()): stream_key("train", *((name, label[name]) for name in names))
+        for label in labels
+    }
+    assert stream_keys(experiment) == expected
 
 
 @every_experiment

@@ -3,7 +3,6 @@ import torch
 from torch.testing import assert_close
 
 from wug.core.errors import UserError
-from wug.core.padding import LONG
 from wug.functional.attention import (
     align_distances,
     head_features,
@@ -11,6 +10,7 @@ from wug.functional.attention import (
     mix_values,
     project_heads,
 )
+from wug.functional.padding import LONG
 
 
 def numbers(*shape, seed=0):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch.func import grad, vmap
 from torch.testing import assert_close
 
-from wug.core.padding import LONG
 from wug.functional.geometric_weights import geometric_weights, mirrored, source_masks
+from wug.functional.padding import LONG
 
 LONGEST = 64
 

@@ -9,14 +9,14 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from wug.core.errors import UserError
-from wug.core.sequences import SequenceTask
-from wug.fleet.sequence_plan import SequenceLot, SequencePlan
-from wug.fleet.sequence_trainer import SequenceFleet
 from wug.lab import Lab, find_checkpoints, keep, load
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.sources.sequences import SequenceTask
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.productivity.listops import ListOps
 from wug.tasks.productivity.simple_arithmetic import SimpleArithmetic
+from wug.training.sequence_plan import SequenceLot, SequencePlan
+from wug.training.sequence_trainer import SequenceFleet
 
 TASK = CTL(order="forward", num_train=400, num_evaluation=60)
 NDR = {"features": 16, "hidden_features": 32, "num_steps": 3}

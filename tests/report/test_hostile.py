@@ -17,7 +17,7 @@ from wug.report import site
 from wug.report.page import Page, PageKind
 from wug.report.site import make_pages, page_kinds
 from wug.report.sources import Sources, find_sources
-from wug.report.table import table_of
+from wug.stats.comparison_table import table_of
 
 DEEP = "[" * 100_000
 SEGMENT = f"000009-x-{'0' * 16}.jsonl"

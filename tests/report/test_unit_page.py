@@ -9,12 +9,12 @@ import pytest
 
 from wug.core import index
 from wug.core.folders import results_folder
-from wug.fleet.experiment import Experiment, Layout, RunOptions
-from wug.fleet.sequence_plan import SequenceLot, SequencePlan
-from wug.fleet.verdicts import describe_networks, row_units
 from wug.report.catalog import clean_catalog
 from wug.report.pages.unit import make
 from wug.report.sources import find_sources
+from wug.study.catalog import describe_networks, row_units
+from wug.study.experiment import Experiment, Layout, RunOptions
+from wug.training.sequence_plan import SequenceLot, SequencePlan
 
 # What is not trained at all has no equation.
 UNTRAINED = "random"

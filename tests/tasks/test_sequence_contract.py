@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from wug.core.index import build, get
-from wug.core.sequences import SPLITS, SequenceTask
+from wug.sources.sequences import SPLITS, SequenceTask
 
 TASKS = [
     entry for entry in build()

@@ -6,9 +6,9 @@ from torch.testing import assert_close
 
 from wug.core.errors import UserError
 from wug.core.schedules import Constant, Growth, Ramp
-from wug.fleet.engine import Fleet
-from wug.fleet.plan import Lot, TrainingPlan, Variant
 from wug.tasks.extrapolation.single_module import SingleModule
+from wug.training.engine import Fleet
+from wug.training.plan import Lot, TrainingPlan, Variant
 from wug.units.modified_real_npu import ModifiedRealNPU
 
 MACHINE_EPSILON = 2.0**-23

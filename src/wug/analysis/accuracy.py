@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.core.sequences import SequenceSet
-from wug.functional.table_lookup import write_problems
+from wug.sources.sequences import SequenceSet
+from wug.sources.table_lookup import write_problems
 from wug.stats.interval import Estimate
 from wug.stats.wilson import wilson
 from wug.tasks.productivity.ctl import CTL

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
-from wug.core.sequences import SequenceSet, SequenceTask
 from wug.functional.columns import NUM_ENDS
 from wug.records import Json
+from wug.sources.sequences import SequenceSet, SequenceTask
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]

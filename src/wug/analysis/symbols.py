@@ -24,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 
 from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
-from wug.functional.table_lookup import write_problems
+from wug.sources.table_lookup import write_problems
 from wug.tasks.systematicity.ctlpp import CTLpp
 
 Floats = NDArray[np.float64]

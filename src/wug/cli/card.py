@@ -10,8 +10,8 @@ import tyro
 
 from wug.core.errors import require_at_least
 from wug.records import RunStore, clear_run
-from wug.report.table import make_table
 from wug.report.table_text import print_table
+from wug.stats.comparison_table import make_table
 
 
 def card(
@@ -59,11 +59,11 @@ def card(
 
     console = Console()
     with console.status("loading torch"):
-        from wug.fleet.card import CardOptions, finish, try_model
-        from wug.fleet.card import card as make
-        from wug.fleet.crew import require_device, train_missing
-        from wug.fleet.work import WorkOptions
-        from wug.lab.traces import write_traces
+        from wug.study.card import CardOptions, finish, try_model
+        from wug.study.card import card as make
+        from wug.study.traces import write_traces
+        from wug.training.crew import require_device, train_missing
+        from wug.training.work import WorkOptions
 
         require_device(device)
         options = CardOptions(
@@ -80,7 +80,7 @@ def card(
     store = RunStore.open(folder, plan.name, plan.settings)
     console.print(f"[bold]{plan.title}[/], {minutes:g} minutes for each model, in {folder}")
     work = WorkOptions(compile="off", device=device)
-    train_missing("wug.fleet.card:card", options, plan, store, work, workers or 1, console)
+    train_missing("wug.study.card:card", options, plan, store, work, workers or 1, console)
     write_traces(folder)  # of the models that are here; others can't be loaded again
     command = shlex.join(["wug", "card", model, "--minutes", f"{minutes:g}"])
     finished = finish(store, plan, command + (" --rivals" if rivals else ""))

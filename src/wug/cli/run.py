@@ -12,8 +12,8 @@ from wug.core import index
 from wug.core.errors import require_at_least
 from wug.core.folders import run_folder
 from wug.records import RunStore, clear_run, read_run
-from wug.report.table import make_table
 from wug.report.table_text import print_table
+from wug.stats.comparison_table import make_table
 
 
 def run(
@@ -56,11 +56,11 @@ def run(
 
     console = Console()
     with console.status("loading torch"):
-        from wug.fleet.crew import require_device, train_missing
-        from wug.fleet.experiment import RunOptions
-        from wug.fleet.verdicts import make_catalog
-        from wug.fleet.work import WorkOptions
-        from wug.lab.traces import write_traces
+        from wug.study.catalog import make_catalog
+        from wug.study.experiment import RunOptions
+        from wug.study.traces import write_traces
+        from wug.training.crew import require_device, train_missing
+        from wug.training.work import WorkOptions
 
         require_device(device)
         options = RunOptions(scale=scale, seeds=seeds, only=only, ranges=ranges, streams=streams)

@@ -16,7 +16,7 @@ from wug.report.figures import figures
 from wug.report.heatmap import to_svg
 from wug.report.site import page_kinds
 from wug.report.sources import FORMULA, Sources, read_formula, read_source, with_layouts
-from wug.report.table import make_table, relative_to_baseline
+from wug.stats.comparison_table import make_table, relative_to_baseline
 
 Measure = Literal[
     "success", "solved_at", "sparsity", "error", "iid_error", "accuracy", "iid_accuracy"

@@ -14,7 +14,7 @@ import numpy as np
 from wug.core.errors import UserError
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.regressor import ArithmeticRegressor, Equation
-from wug.fleet.experiment import versions
+from wug.training.lots import versions
 
 FORMAT = 1
 FILE_NAME = "formula.json"

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least
-from wug.core.padding import mask_padding
+from wug.functional.padding import mask_padding
 
 
 def head_features(owner: str, features: int, num_heads: int) -> int:

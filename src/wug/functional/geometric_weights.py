@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from wug.core.padding import apart, mask_padding
+from wug.functional.padding import apart, mask_padding
 
 # A source that is certain to match leaves e^-40 to those behind it: without a bound, sums of larger
 # numbers would lose the small ones.

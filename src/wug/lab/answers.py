@@ -12,7 +12,7 @@ from torch import nn
 from wug.analysis.formula import read_formula
 from wug.analysis.routing import routing_record
 from wug.core.errors import UserError
-from wug.core.sequences import SequenceSet, SequenceTask
+from wug.sources.sequences import SequenceSet, SequenceTask
 
 MOST_TOKENS = 256
 MOST_WEIGHTS = 500

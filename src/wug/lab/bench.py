@@ -13,9 +13,9 @@ from torch import nn
 
 from wug.core import index
 from wug.core.errors import UserError
-from wug.core.sequences import SequenceTask
 from wug.lab.answers import answer_numbers, answer_sequence
-from wug.lab.checkpoints import find_checkpoints, load, read_about, task_of
+from wug.sources.sequences import SequenceTask
+from wug.training.kept_networks import find_checkpoints, load, read_about, task_of
 
 MOST_LETTERS = 4_000
 NUM_LOADED = 4

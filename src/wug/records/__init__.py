@@ -4,6 +4,7 @@ from wug.records.archive import pack_run
 from wug.records.atomic import write_atomic
 from wug.records.errors import ConfigMismatchError, RunFolderError, StorageError
 from wug.records.hashing import Json, config_hash
+from wug.records.manifest import DATA_EDITION
 from wug.records.queries import group_by, where
 from wug.records.reader import Run, read_run
 from wug.records.schema import Kind, Record, identity
@@ -13,6 +14,7 @@ from wug.records.traces import Trace, read_traces, write_trace
 
 __all__ = [
     "ConfigMismatchError",
+    "DATA_EDITION",
     "Json",
     "Kind",
     "Problem",

@@ -13,6 +13,8 @@ from wug.records.segments import FORMAT, check_format
 
 MANIFEST_NAME = "run.json"
 _MARK = "wug_run"
+# The setting that says which data a run was trained on; runs from before it was written had 1.
+DATA_EDITION = "data_edition"
 _NUM_NAMED = 3
 
 
@@ -108,14 +110,18 @@ class Manifest:
         Raises:
             ConfigMismatchError: It is not; the message names what differs.
         """
-        if self.hash == wanted.hash:
+        there, here = ({DATA_EDITION: 1, **each.settings} for each in (self, wanted))
+        if (self.experiment, there) == (wanted.experiment, here):
             return
         if self.experiment != wanted.experiment:
             difference = f"a run of {self.experiment}, not of {wanted.experiment}"
-        else:
+        elif there[DATA_EDITION] != here[DATA_EDITION]:
             difference = (
-                f"a run with other settings ({_difference(self.settings, wanted.settings)})"
+                f"a run on data of edition {there[DATA_EDITION]}, which can be shown but not "
+                f"continued, as the data is now of edition {here[DATA_EDITION]}"
             )
+        else:
+            difference = f"a run with other settings ({_difference(there, here)})"
         raise ConfigMismatchError(
             f"{folder} holds {difference}: add --fresh to replace it, or choose another folder "
             "with --out."

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from wug.report.charts import Chart, diverging, heat_map, intervals, is_spread
-from wug.report.table import MEASURES, SHARES, ResultTable, TableCell
 from wug.report.table_text import number
+from wug.stats.comparison_table import MEASURES, SHARES, ResultTable, TableCell
 from wug.stats.interval import Estimate
 
 TITLES = {

@@ -20,7 +20,7 @@ from wug.records.files import parse_json, read_plain, reason_of
 from wug.report.catalog import clean_catalog
 from wug.report.markup import slug
 from wug.report.oddities import Odd, counts_of, is_time, reason_against, seconds_of
-from wug.report.table import ResultTable, plain_layout, table_of
+from wug.stats.comparison_table import ResultTable, plain_layout, table_of
 
 MANIFEST, FORMULA = "run.json", "formula.json"
 TABULAR = ("scalar", "curve")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wug.records import Run
-from wug.report.table import (
+from wug.stats.comparison_table import (
     ERRORS,
     SHARES,
     ResultTable,

@@ -4,7 +4,6 @@ from itertools import product
 
 import pytest
 
-from wug.core.claims import Cell, Table
 from wug.experiments.csordas2023.ctl import claims as ctl
 from wug.experiments.csordas2023.ctl import published as published_ctl
 from wug.experiments.csordas2023.ctl_act import claims as ctl_act
@@ -19,6 +18,7 @@ from wug.experiments.csordas2023.listops import claims as listops
 from wug.experiments.csordas2023.listops import published as published_listops
 from wug.experiments.csordas2023.simple_arithmetic import claims as arithmetic
 from wug.experiments.csordas2023.simple_arithmetic import published as published_arithmetic
+from wug.study.claims import Cell, Table
 
 TABLES = {
     "ctl": (ctl.CLAIMS, published_ctl.load_published()),

@@ -1,7 +1,7 @@
 import pytest
 
-from wug.core.claims import Cell, Table
 from wug.experiments.csordas2023.judging import all_above, all_below, errors_within
+from wug.study.claims import Cell, Table
 
 TABLE = Table({("a",): Cell(None, 5, error=0.1), ("b",): Cell(None, 5, error=0.25)}, exact=True)
 

@@ -9,8 +9,8 @@ from wug.core.errors import UserError
 from wug.core.schedules import Constant, Trapezoid, WarmUp
 from wug.experiments.csordas2023 import laptop
 from wug.experiments.csordas2023.networks import Setting
-from wug.fleet.experiment import RunOptions
-from wug.fleet.sequence_plan import SequencePlan
+from wug.study.experiment import RunOptions
+from wug.training.sequence_plan import SequencePlan
 
 KEYS = [e.key for e in index.entries("experiment") if e.key.startswith("csordas2023.")]
 every_experiment = pytest.mark.parametrize("key", KEYS)

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wug.core.claims import Cell, Claim, Key, Table
-from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.ablation import claims as ablation
 from wug.experiments.madsen2020.dataset_parameters import claims as dataset_parameters
 from wug.experiments.madsen2020.four_inputs import claims as four_inputs
@@ -21,6 +19,8 @@ from wug.experiments.madsen2020.input_range import claims as input_range
 from wug.experiments.madsen2020.regularisation import claims as regularisation
 from wug.experiments.madsen2020.two_layer import claims as two_layer
 from wug.experiments.madsen2020.two_layer import published as published_two_layer
+from wug.study.claims import Cell, Claim, Key, Table
+from wug.study.judgements import Verdict
 
 CLAIMS = {
     "ablation": ablation.CLAIMS,

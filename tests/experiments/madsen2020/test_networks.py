@@ -12,9 +12,9 @@ from wug.experiments.madsen2020.networks import (
     choose_models,
     choose_swept,
 )
-from wug.fleet.engine import initial_module
-from wug.fleet.experiment import RunOptions, Size
+from wug.study.experiment import RunOptions, Size
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+from wug.training.engine import initial_module
 
 # Layers and ramp of the penalty (table 4), gated NAU/NMU (section C.5); NAC•,NMU as in the scripts.
 TABLE_4 = {

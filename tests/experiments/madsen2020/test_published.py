@@ -2,11 +2,11 @@ from collections import Counter
 
 import pytest
 
-from wug.core.published import Printed, PublishedCell
 from wug.experiments.madsen2020.four_inputs import published as four_inputs
 from wug.experiments.madsen2020.gating import published as gating
 from wug.experiments.madsen2020.two_layer import published as two_layer
 from wug.stats.wilson import wilson
+from wug.study.published import Printed, PublishedCell
 
 # Success in per cent of 100 seeds (madsen2020, tables 1, 5 and 6), by row of the printed table.
 FOUR_INPUTS = {"nac_mul": (13,), "nalu": (26,), "nmu": (94,)}

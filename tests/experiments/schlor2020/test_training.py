@@ -8,9 +8,9 @@ from torch.testing import assert_close
 from wug.core.errors import UserError
 from wug.core.schedules import After
 from wug.experiments.schlor2020.training import Network, Training, by_name, choose_columns
-from wug.fleet.engine import initial_module
-from wug.fleet.plan import Restart
 from wug.tasks.extrapolation.distribution_shift import DistributionShift
+from wug.training.engine import initial_module
+from wug.training.plan import Restart
 
 PAPER = Training(seeds=(0, 1), steps=100_000, streams="independent")
 CASES = [({"unit": "inalu", "operation": "mul"}, DistributionShift(operation="mul"))]

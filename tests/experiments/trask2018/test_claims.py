@@ -2,7 +2,6 @@
 
 import pytest
 
-from wug.core.claims import Cell, Table
 from wug.experiments.trask2018.identity import claims as identity
 from wug.experiments.trask2018.identity import published as published_identity
 from wug.experiments.trask2018.recurrent import claims as recurrent
@@ -10,6 +9,7 @@ from wug.experiments.trask2018.recurrent import published as published_recurrent
 from wug.experiments.trask2018.relative import above, below
 from wug.experiments.trask2018.static import claims as static
 from wug.experiments.trask2018.static import published as published_static
+from wug.study.claims import Cell, Table
 
 TABLES = {
     "identity": (identity.CLAIMS, published_identity.load_published()),

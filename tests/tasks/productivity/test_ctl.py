@@ -5,7 +5,7 @@ from hashlib import sha256
 import pytest
 
 from wug.core.errors import UserError
-from wug.core.sequences import SPLITS
+from wug.sources.sequences import SPLITS
 from wug.tasks.productivity.ctl import CTL
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from wug.core.errors import UserError
-from wug.core.sequences import SPLITS
+from wug.sources.sequences import SPLITS
 from wug.tasks.productivity.listops import DEPTHS, ListOps, draw
 
 OPERATORS = {"[MIN": min, "[MAX": max, "[MED": median, "[SM": sum}

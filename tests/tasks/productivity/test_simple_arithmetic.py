@@ -8,7 +8,7 @@ import torch
 from scipy.stats import chi2_contingency, chisquare
 
 from wug.core.errors import UserError
-from wug.core.sequences import SPLITS
+from wug.sources.sequences import SPLITS
 from wug.tasks.productivity.simple_arithmetic import (
     SimpleArithmetic,
     draw,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from wug.core.errors import UserError
-from wug.core.sequences import SPLITS
+from wug.sources.sequences import SPLITS
 from wug.tasks.systematicity.ctlpp import CTLpp
 
 variants = pytest.mark.parametrize("variant", ["A", "R", "S"])

@@ -10,9 +10,9 @@ from typing import Any
 from wug.core.schedules import Constant
 from wug.experiments.csordas2023 import laptop, smoke
 from wug.experiments.csordas2023.networks import Network, Setting, Settings
-from wug.fleet.experiment import Scale
-from wug.fleet.sequence_plan import SequencePlan
+from wug.study.experiment import Scale
 from wug.tasks.productivity.ctl import CTL
+from wug.training.sequence_plan import SequencePlan
 
 ORDERS = {"forward": "Forward", "backward": "Backward"}
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wug.core.claims import Cell, Key
 from wug.core.schedules import WarmUp
 from wug.experiments.csordas2023 import laptop, smoke
 from wug.experiments.csordas2023.networks import Setting, Settings
-from wug.fleet.experiment import Scale
-from wug.fleet.sequence_plan import SequencePlan
-from wug.fleet.verdicts import measured_cell
 from wug.records import Record, group_by
+from wug.study.catalog import measured_cell
+from wug.study.claims import Cell, Key
+from wug.study.experiment import Scale
+from wug.training.sequence_plan import SequencePlan
 
 # Our key -> the thesis' name.
 MODELS = {"bilstm": "Bi-LSTM", "relative": "Transformer", "ndr": "NDR"}

@@ -6,9 +6,9 @@ Accuracies are judged as errors: an accuracy of 0.98 is an error of 0.02.
 from collections.abc import Iterable
 from math import isnan
 
-from wug.core.claims import Entry, Key, Table
-from wug.core.judgements import Judgement, Verdict, all_of
-from wug.core.predicates import error_above, error_below
+from wug.study.claims import Entry, Key, Table
+from wug.study.judgements import Judgement, Verdict, all_of
+from wug.study.predicates import error_above, error_below
 
 __all__ = ["FAILED", "PERFECT", "SOLVED", "all_above", "all_below", "errors_within"]
 

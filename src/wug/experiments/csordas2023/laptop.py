@@ -15,7 +15,7 @@ from typing import Any
 from wug.core.schedules import Trapezoid, WarmUp
 from wug.experiments.csordas2023.depth import num_layers
 from wug.experiments.csordas2023.networks import Setting, Settings
-from wug.fleet.sequence_plan import SequencePlan
+from wug.training.sequence_plan import SequencePlan
 
 NDR_SEEDS, RIVAL_SEEDS = 3, 1
 SIZES: dict[str, Any] = {"features": 128, "hidden_features": 256, "dropout": 0.1}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from wug.core.schedules import Trapezoid, WarmUp
-from wug.fleet.sequence_plan import SequencePlan
+from wug.training.sequence_plan import SequencePlan
 
 Family: TypeAlias = Literal["recurrent", "absolute", "plain", "gated", "ndr"]
 

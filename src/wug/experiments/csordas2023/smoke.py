@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wug.experiments.csordas2023.networks import Setting, Settings
-from wug.fleet.sequence_plan import SequencePlan
+from wug.training.sequence_plan import SequencePlan
 
 DATA = {"num_train": 400, "num_evaluation": 40}
 PLAN = SequencePlan(steps=4, batch_size=16, evaluate_every=2)

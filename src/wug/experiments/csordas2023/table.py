@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from wug.core.errors import UserError
-from wug.core.sequences import SequenceTask
 from wug.experiments.csordas2023.networks import Network, Setting
-from wug.fleet.experiment import Experiment, RunOptions, Scale, choose_rows
-from wug.fleet.sequence_plan import SequenceLot
 from wug.records import Json, config_hash
+from wug.sources.sequences import SequenceTask
+from wug.study.experiment import Experiment, RunOptions, Scale, choose_rows
+from wug.training.sequence_plan import SequenceLot
 
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 

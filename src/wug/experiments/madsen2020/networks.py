@@ -11,14 +11,16 @@ from typing import Any
 
 from wug.core.errors import require_choice
 from wug.core.schedules import Constant, Ramp
-from wug.fleet.experiment import RunOptions, Size, choose_rows, drawn_twice
-from wug.fleet.plan import Build, Lot, Observe, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import Json
+from wug.study.experiment import RunOptions, Size, choose_rows, drawn_twice
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+from wug.training.plan import Build, Lot, Observe, Streams, TrainingPlan, Variant
 from wug.units.mlp import MLP
 
 HIDDEN = 2
+# Labels that say which network is trained; the others say on what.
+NETWORK_LABELS = ("model", "hidden_size", "strength")
 LEARNING_RATE = 1e-3
 # Iterations of the paper, which the ramps of the penalties are written for.
 ITERATIONS = 5_000_000
@@ -105,6 +107,11 @@ class Case:
     task: ArithmeticDataset
 
     @property
+    def stream(self) -> tuple[str, ...]:
+        """Names of the labels that say what the data is."""
+        return tuple(name for name in self.labels if name not in NETWORK_LABELS)
+
+    @property
     def config(self) -> dict[str, Any]:
         """The labels, and where the task differs from table 3."""
         changed = {
@@ -189,6 +196,7 @@ class Training:
             penalty = Ramp(peak, start // shorter, end // shorter)
         return Variant(
             labels=case.labels,
+            stream=case.stream,
             task=case.task,
             learning_rate=Constant(LEARNING_RATE),
             penalty=penalty,

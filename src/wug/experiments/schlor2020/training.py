@@ -15,12 +15,12 @@ from torch import Tensor
 
 from wug.core.errors import unknown_name
 from wug.core.schedules import After, Constant
-from wug.fleet.experiment import RunOptions, Size, drawn_twice
-from wug.fleet.plan import Lot, Restart, Streams, TrainingPlan, Variant
 from wug.functional.initialise import fill_normal, fill_uniform
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import Json
+from wug.study.experiment import RunOptions, Size, drawn_twice
 from wug.tasks.extrapolation.distribution_shift import OPERATIONS, DistributionShift
+from wug.training.plan import Lot, Restart, Streams, TrainingPlan, Variant
 
 UNITS: dict[str, Mapping[str, Any]] = {"nalu": {}, "inalu": {"recipe": "tensorflow"}}
 ROWS = tuple((unit, operation) for operation in OPERATIONS for unit in UNITS)
@@ -154,6 +154,7 @@ class Training:
             variants=tuple(
                 Variant(
                     labels=labels,
+                    stream=tuple(name for name in labels if name != "unit"),
                     task=task,
                     learning_rate=Constant(LEARNING_RATE),
                     penalty=penalty,

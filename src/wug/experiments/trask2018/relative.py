@@ -4,9 +4,9 @@ The paper divides by the score of a randomly initialised model, row "random": 10
 that, 0 % is perfect.
 """
 
-from wug.core.claims import Table
-from wug.core.judgements import Judgement, negate
-from wug.core.predicates import lower_error
+from wug.study.claims import Table
+from wug.study.judgements import Judgement, negate
+from wug.study.predicates import lower_error
 
 __all__ = ["BASELINE", "above", "below"]
 

@@ -11,7 +11,7 @@ from wug.report.charts import Chart, diverging, heat_map
 from wug.report.markup import Markup, json_block, markup, slug, tag
 from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources
-from wug.report.table import SHARES
+from wug.stats.comparison_table import SHARES
 from wug.stats.interval import Estimate
 
 MEASURES = ("success", "accuracy", "iid_accuracy", "error", "iid_error", "solved_at")

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from wug.report.markup import Markup, data_table, markup, tag
 from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources, unit_page
-from wug.report.table import TableCell
 from wug.report.table_text import number
+from wug.stats.comparison_table import TableCell
 from wug.stats.runs import RunSummary
 
 # Others come behind, in the order of the alphabet; the tasks of old catalogs say nothing.

@@ -22,9 +22,9 @@ from wug.report.markup import (
 )
 from wug.report.page import Page, PageKind, attempted, duration, facts
 from wug.report.sources import RunSource, Sources
-from wug.report.table import MEASURES, rows_of_data
 from wug.report.table_text import number
 from wug.report.trainings import curves, solved_runs
+from wug.stats.comparison_table import MEASURES, rows_of_data
 
 MOST_LETTERS = 4000
 

@@ -10,7 +10,7 @@ from wug.report.cells import label, words
 from wug.report.markup import Markup, data_table, markup, tag
 from wug.report.page import Page, PageKind, attempted, facts
 from wug.report.sources import RunSource, Sources, unit_page
-from wug.report.table import TableCell
+from wug.stats.comparison_table import TableCell
 
 MEASURES = ("success", "accuracy", "iid_accuracy", "error", "iid_error", "solved_at")
 HEADINGS = (

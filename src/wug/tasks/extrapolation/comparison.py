@@ -15,8 +15,8 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
-from wug.functional.pair_tables import all_pairs, balanced_pairs, choose_pairs, neighbours
 from wug.functional.streams import key_from, uniform
+from wug.sources.pair_tables import all_pairs, balanced_pairs, choose_pairs, neighbours
 
 RELATIONS = ("lt", "gt", "le", "ge", "eq", "ne")
 EQUALITIES = ("eq", "ne")

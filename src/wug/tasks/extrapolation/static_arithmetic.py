@@ -14,7 +14,9 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.slice_sums import (
+from wug.functional.streams import interval_values, key_from, stream_key, uniform
+from wug.functional.weighted_sum import weighted_sum
+from wug.sources.slice_sums import (
     CODES,
     UNARY,
     Slices,
@@ -25,8 +27,6 @@ from wug.functional.slice_sums import (
     scaled,
     slice_masks,
 )
-from wug.functional.streams import interval_values, key_from, stream_key, uniform
-from wug.functional.weighted_sum import weighted_sum
 
 SPLITS = ("train", "validation", "ood_validation", "test")
 OPERATIONS = tuple(code for code in CODES if code != "first")

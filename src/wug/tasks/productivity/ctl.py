@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.core.sequences import SPLITS, SequenceSet, SequenceTask, Split
-from wug.functional import ctl_as_published
-from wug.functional.problem_shares import equal_shares, iid_shares
-from wug.functional.sampling_graph import END, START, SamplingGraph, draw_sets
 from wug.functional.streams import stream_key
-from wug.functional.table_lookup import (
+from wug.sources.problem_shares import equal_shares, iid_shares
+from wug.sources.sampling_graph import END, START, SamplingGraph, draw_sets
+from wug.sources.sequences import SPLITS, SequenceSet, SequenceTask, Split
+from wug.sources.table_lookup import (
     FUNCTION_NAMES,
     bijections,
     chain,
@@ -30,6 +29,7 @@ from wug.functional.table_lookup import (
     require_tables,
     write_problems,
 )
+from wug.tasks.productivity import _ctl_as_published as ctl_as_published
 
 Lengths = tuple[int, int]
 # What the published data leaves to choose.

@@ -16,13 +16,13 @@ import torch
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.core.sequences import SPLITS, SequenceSet, SequenceTask, Split
-from wug.functional.forests import ForestGrower
-from wug.functional.list_operations import CLOSE, MIN, apply, evaluate
-from wug.functional.problem_sets import collect, interleave
-from wug.functional.problem_shares import equal_shares
 from wug.functional.streams import stream_key
-from wug.functional.tree_rules import grown_rules, operand_rules, shallow_rules, with_depth
+from wug.sources.forests import ForestGrower
+from wug.sources.problem_sets import collect, interleave
+from wug.sources.problem_shares import equal_shares
+from wug.sources.sequences import SPLITS, SequenceSet, SequenceTask, Split
+from wug.sources.tree_rules import grown_rules, operand_rules, shallow_rules, with_depth
+from wug.tasks.productivity._list_operations import CLOSE, MIN, apply, evaluate
 
 TOKENS = (*"0123456789", "[MIN", "[MAX", "[MED", "[SM", "]")
 DEPTHS = {"train": (1, 5), "validation": (1, 5), "ood_validation": (6, 6), "test": (7, 8)}

@@ -16,12 +16,12 @@ import torch
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.core.sequences import SPLITS, SequenceSet, SequenceTask, Split
-from wug.functional.forests import ForestGrower
-from wug.functional.problem_sets import collect, interleave
-from wug.functional.problem_shares import equal_shares
 from wug.functional.streams import stream_key
-from wug.functional.tree_rules import grown_rules, operand_rules, shallow_rules, with_depth
+from wug.sources.forests import ForestGrower
+from wug.sources.problem_sets import collect, interleave
+from wug.sources.problem_shares import equal_shares
+from wug.sources.sequences import SPLITS, SequenceSet, SequenceTask, Split
+from wug.sources.tree_rules import grown_rules, operand_rules, shallow_rules, with_depth
 
 TOKENS = (*"0123456789", "(", ")", "+", "*")
 OPEN, CLOSE, PLUS, TIMES = range(10, 14)

@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.core.sequences import SPLITS, SequenceSet, SequenceTask, Split
-from wug.functional.problem_shares import equal_shares, iid_shares, proportional_shares
-from wug.functional.sampling_graph import (
+from wug.functional.streams import stream_key
+from wug.sources.problem_shares import equal_shares, iid_shares, proportional_shares
+from wug.sources.sampling_graph import (
     END,
     START,
     SamplingGraph,
     draw_sets,
     overlapping_symbols,
 )
-from wug.functional.streams import stream_key
-from wug.functional.table_lookup import (
+from wug.sources.sequences import SPLITS, SequenceSet, SequenceTask, Split
+from wug.sources.table_lookup import (
     FUNCTION_NAMES,
     bijections,
     chain,

@@ -1,7 +1,7 @@
 """The claims on comparisons, judged on tables made by hand."""
 
-from wug.core.claims import Cell, Table
 from wug.experiments.faber2020.nsr_comparisons.claims import CLAIMS, EQUALITIES, RELATIONS
+from wug.study.claims import Cell, Table
 
 
 def cell(successes, error):

@@ -3,8 +3,8 @@ import torch
 
 from wug.core.errors import UserError
 from wug.experiments.faber2020.nsr_comparisons.experiment import ROWS, nsr_comparisons
-from wug.fleet.engine import initial_module
-from wug.fleet.experiment import RunOptions
+from wug.study.experiment import RunOptions
+from wug.training.engine import initial_module
 
 
 def lots(**options):

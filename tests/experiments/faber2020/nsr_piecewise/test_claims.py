@@ -1,7 +1,7 @@
 """The claims on piecewise functions, judged on tables made by hand."""
 
-from wug.core.claims import Cell, Table
 from wug.experiments.faber2020.nsr_piecewise.claims import CLAIMS
+from wug.study.claims import Cell, Table
 
 
 def verdicts(**successes):

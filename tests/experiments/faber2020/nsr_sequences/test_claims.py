@@ -1,7 +1,7 @@
 """The claims on sequences, judged on tables made by hand."""
 
-from wug.core.claims import Cell, Table
 from wug.experiments.faber2020.nsr_sequences.claims import CLAIMS, LENGTHS
+from wug.study.claims import Cell, Table
 
 
 def verdicts(minimum, counting):

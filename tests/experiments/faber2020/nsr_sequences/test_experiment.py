@@ -5,9 +5,10 @@ import torch
 
 from wug.experiments.faber2020.nsr_sequences.claims import LENGTHS, LONGER
 from wug.experiments.faber2020.nsr_sequences.experiment import cells_by_length, nsr_sequences
-from wug.fleet.engine import Fleet, initial_module
-from wug.fleet.experiment import RunOptions
-from wug.fleet.plan import TrainingPlan
+from wug.study.experiment import RunOptions
+from wug.training.engine import Fleet, initial_module
+from wug.training.lots import make_record
+from wug.training.plan import TrainingPlan
 
 
 @pytest.fixture(params=["minimum", "counting"])
@@ -31,7 +32,7 @@ def test_trains_and_makes_cells_by_length(experiment):
     (lot,) = experiment.lots
     plan = TrainingPlan(steps=2, batch_size=8, evaluate_every=2)
     fleet = Fleet(replace(lot, plan=plan), device=torch.device("cpu"), compiled=False)
-    records = [experiment.record(result, seconds=1.0) for result in fleet.train()]
+    records = [make_record(experiment.name, result, seconds=1.0) for result in fleet.train()]
     cells = cells_by_length(records)
     name = lot.variants[0].labels["task"]
     assert set(cells) == {("nsr", name, str(length)) for length in (*LENGTHS, *LONGER)}

@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 
-from wug.core.claims import Cell, Table
 from wug.experiments.heim2020.two_layer.claims import CLAIMS, DIVERGED, MODELS, summary_cells
 from wug.records import Record
+from wug.study.claims import Cell, Table
 
 OPERATIONS = ("add", "sub", "mul", "inverse", "sqrt")
 MEASURES = ("median", "spread", "nonzero")

@@ -4,8 +4,8 @@ from torch.testing import assert_close
 
 from wug.core.schedules import After, Constant, Growth
 from wug.experiments.heim2020.two_layer.experiment import count_parameters, two_layer
-from wug.fleet.engine import initial_module
-from wug.fleet.experiment import RunOptions
+from wug.study.experiment import RunOptions
+from wug.training.engine import initial_module
 
 # What starts elsewhere than in U(0, 0.1): parameter -> value.
 SPECIAL = {

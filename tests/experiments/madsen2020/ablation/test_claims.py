@@ -1,8 +1,8 @@
 import pytest
 
-from wug.core.claims import Cell, Table
-from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.ablation.claims import CLAIMS, HIDDEN_SIZES, MODELS
+from wug.study.claims import Cell, Table
+from wug.study.judgements import Verdict
 
 CRITICAL = {"nmu_fails_without_penalty", "constraints_are_not_critical"}
 

@@ -4,8 +4,8 @@ from torch.testing import assert_close
 from wug.core.schedules import Ramp
 from wug.experiments.madsen2020.ablation.claims import HIDDEN_SIZES, MODELS
 from wug.experiments.madsen2020.ablation.experiment import ablation
-from wug.fleet.engine import initial_module
-from wug.fleet.experiment import RunOptions
+from wug.study.experiment import RunOptions
+from wug.training.engine import initial_module
 
 
 def lots_by_model(**options):

@@ -1,8 +1,8 @@
 import pytest
 
-from wug.core.claims import Cell, Table
-from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.dataset_parameters.claims import CLAIMS, PARAMETERS
+from wug.study.claims import Cell, Table
+from wug.study.judgements import Verdict
 
 FAST = {"solved_at": 1.0, "sparsity": 0.01}
 SLOW = {"solved_at": 2.0, "sparsity": 0.1}

@@ -7,7 +7,7 @@ from wug.core.schedules import Ramp
 from wug.experiments.madsen2020.dataset_parameters.claims import MODELS, PARAMETERS
 from wug.experiments.madsen2020.dataset_parameters.experiment import dataset_parameters
 from wug.experiments.madsen2020.networks import SWEPT
-from wug.fleet.experiment import RunOptions
+from wug.study.experiment import RunOptions
 
 MILLION = 1_000_000
 

@@ -1,9 +1,9 @@
 import pytest
 
-from wug.core.claims import Cell, Table
-from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.gating.claims import CLAIMS
 from wug.experiments.madsen2020.gating.published import MODELS, load_published
+from wug.study.claims import Cell, Table
+from wug.study.judgements import Verdict
 
 # Of 100 gates, how many choose the sum; of the other gates, how many runs solve the product.
 CHOOSING_SUM = {"gated_nau_nmu": 37, "nalu_separate": 70, "nalu": 40}

@@ -6,10 +6,10 @@ from torch.testing import assert_close
 
 from wug.core.schedules import Ramp
 from wug.experiments.madsen2020.gating.experiment import cells_by_gate, gating, mean_gate
-from wug.fleet.engine import Fleet, initial_module
-from wug.fleet.experiment import RunOptions
-from wug.fleet.verdicts import measured_table
 from wug.records import Record
+from wug.study.catalog import measured_table
+from wug.study.experiment import RunOptions
+from wug.training.engine import Fleet, initial_module
 
 MODELS = {
     "gated_nau_nmu": ("NAU", "GatedNAUNMU"),

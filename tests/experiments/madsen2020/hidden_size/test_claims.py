@@ -1,8 +1,8 @@
 import pytest
 
-from wug.core.claims import Cell, Table
-from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.hidden_size.claims import CLAIMS, HIDDEN_SIZES
+from wug.study.claims import Cell, Table
+from wug.study.judgements import Verdict
 
 
 def verdicts(successes: dict[str, list[int]]) -> dict[str, Verdict]:

@@ -6,8 +6,8 @@ from wug.core.schedules import Ramp
 from wug.experiments.madsen2020.hidden_size.claims import HIDDEN_SIZES, MODELS
 from wug.experiments.madsen2020.hidden_size.experiment import hidden_size
 from wug.experiments.madsen2020.networks import SWEPT
-from wug.fleet.engine import initial_module
-from wug.fleet.experiment import RunOptions
+from wug.study.experiment import RunOptions
+from wug.training.engine import initial_module
 
 
 def cells(experiment) -> list[tuple[str, str]]:

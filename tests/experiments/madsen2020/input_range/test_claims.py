@@ -3,9 +3,9 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wug.core.claims import Cell, Table
-from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.input_range.claims import CLAIMS, MODELS, NARROW, RANGES
+from wug.study.claims import Cell, Table
+from wug.study.judgements import Verdict
 
 SUPPORTS, FAILS = "nmu_supports_all_ranges", "no_model_learns_the_narrow_range"
 

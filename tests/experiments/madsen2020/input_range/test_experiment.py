@@ -5,7 +5,7 @@ from wug.core.schedules import Ramp
 from wug.experiments.madsen2020.input_range.claims import MODELS, RANGES
 from wug.experiments.madsen2020.input_range.experiment import input_range
 from wug.experiments.madsen2020.networks import SWEPT
-from wug.fleet.experiment import RunOptions
+from wug.study.experiment import RunOptions
 
 # Section C.4: training and test range.
 TASKS = {

@@ -1,8 +1,8 @@
 import pytest
 
-from wug.core.claims import Cell, Table
-from wug.core.judgements import Verdict
 from wug.experiments.madsen2020.regularisation.claims import CHOSEN, CLAIMS, STRENGTHS
+from wug.study.claims import Cell, Table
+from wug.study.judgements import Verdict
 
 
 def verdicts(successes: dict[str, int], sparsity: dict[str, float]) -> dict[str, Verdict]:

@@ -1,7 +1,7 @@
 from wug.core.schedules import Ramp
 from wug.experiments.madsen2020.regularisation.claims import CHOSEN, STRENGTHS
 from wug.experiments.madsen2020.regularisation.experiment import regularisation
-from wug.fleet.experiment import RunOptions
+from wug.study.experiment import RunOptions
 
 # Start and end of the ramps (table 4).
 RAMPS = {"nau": (5_000, 50_000), "nmu": (1_000_000, 2_000_000)}

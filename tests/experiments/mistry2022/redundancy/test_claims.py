@@ -1,7 +1,7 @@
 """The claims on redundant inputs, judged on tables made by hand."""
 
-from wug.core.claims import Cell, Table
 from wug.experiments.mistry2022.redundancy.claims import CLAIMS, LARGE, NARROW, RANGES
+from wug.study.claims import Cell, Table
 
 
 def table(inalu, nau):

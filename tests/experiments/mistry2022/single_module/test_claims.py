@@ -4,8 +4,6 @@ from collections import Counter
 
 import pytest
 
-from wug.core.claims import Table
-from wug.core.judgements import Verdict
 from wug.experiments.mistry2022.single_module.claims import (
     CLAIMS,
     PublishedCell,
@@ -14,6 +12,8 @@ from wug.experiments.mistry2022.single_module.claims import (
 )
 from wug.experiments.mistry2022.single_module.published import RANGES, ROWS, Printed
 from wug.stats.wilson import wilson
+from wug.study.claims import Table
+from wug.study.judgements import Verdict
 
 # Success in per cent of 25 seeds (mistry2022, tables 9-12), in the order of RANGES.
 SUCCESS = {

@@ -1,7 +1,7 @@
 """The claims on arithmetic, judged on tables made by hand."""
 
-from wug.core.claims import Cell, Table
 from wug.experiments.reimann2019.nlrl_arithmetic.claims import CLAIMS, RANGES
+from wug.study.claims import Cell, Table
 
 
 def verdicts(successes):

@@ -1,7 +1,7 @@
 """The claims on boolean functions, judged on tables made by hand."""
 
-from wug.core.claims import Cell, Table
 from wug.experiments.reimann2019.nlrl_boolean.claims import CLAIMS
+from wug.study.claims import Cell, Table
 from wug.tasks.extrapolation.boolean import FUNCTIONS
 
 

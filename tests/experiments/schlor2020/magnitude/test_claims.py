@@ -2,9 +2,9 @@
 
 from itertools import product
 
-from wug.core.claims import Cell, Table
 from wug.experiments.schlor2020.magnitude.claims import CLAIMS, MAGNITUDES
 from wug.experiments.schlor2020.magnitude.experiment import task
+from wug.study.claims import Cell, Table
 
 OPERATIONS = ("add", "sub", "mul", "div")
 

@@ -2,8 +2,8 @@
 
 from itertools import product
 
-from wug.core.claims import Cell, Table
 from wug.experiments.schlor2020.single_layer.claims import CLAIMS, DISTRIBUTIONS, INPUTS
+from wug.study.claims import Cell, Table
 
 OPERATIONS = ("add", "sub", "mul", "div")
 

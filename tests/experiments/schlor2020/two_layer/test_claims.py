@@ -2,7 +2,6 @@
 
 from itertools import product
 
-from wug.core.claims import Cell, Table
 from wug.experiments.schlor2020.two_layer.claims import (
     CLAIMS,
     DISTRIBUTIONS,
@@ -11,6 +10,7 @@ from wug.experiments.schlor2020.two_layer.claims import (
     restarted_cells,
 )
 from wug.records import Record
+from wug.study.claims import Cell, Table
 
 
 def table(nalu, inalu, division, restarted):

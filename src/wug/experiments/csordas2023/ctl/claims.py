@@ -9,9 +9,6 @@ References:
 from collections.abc import Iterable
 from itertools import product
 
-from wug.core.claims import Claim, Table
-from wug.core.judgements import Judgement, all_of, any_of, negate
-from wug.core.predicates import lower_error
 from wug.experiments.csordas2023.ctl_settings import ORDERS
 from wug.experiments.csordas2023.judging import (
     FAILED,
@@ -21,6 +18,9 @@ from wug.experiments.csordas2023.judging import (
     all_below,
     errors_within,
 )
+from wug.study.claims import Claim, Table
+from wug.study.judgements import Judgement, all_of, any_of, negate
+from wug.study.predicates import lower_error
 
 __all__ = ["CLAIMS", "READ_OUT"]
 

@@ -24,7 +24,7 @@ from wug.experiments.csordas2023.networks import (
     variant,
 )
 from wug.experiments.csordas2023.table import NetworkTable, Training
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
+from wug.study.experiment import Experiment, Layout, RunOptions, Scale
 
 NAME = "csordas2023.ctl"
 ROWS = NETWORKS | {

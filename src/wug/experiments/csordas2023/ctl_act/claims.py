@@ -10,11 +10,11 @@ References:
 
 from itertools import product
 
-from wug.core.claims import Claim, Table
-from wug.core.judgements import Judgement, all_of
-from wug.core.predicates import lower_error, slower
 from wug.experiments.csordas2023.ctl_settings import ORDERS
 from wug.experiments.csordas2023.judging import FAILED, SOLVED, all_above, all_below
+from wug.study.claims import Claim, Table
+from wug.study.judgements import Judgement, all_of
+from wug.study.predicates import lower_error, slower
 
 __all__ = ["CLAIMS", "LENGTHS", "PONDERING"]
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from wug.core.claims import Cell, Key
 from wug.core.registry import register
 from wug.experiments.csordas2023 import laptop
 from wug.experiments.csordas2023.ctl_act.claims import CLAIMS, PONDERING
@@ -35,10 +34,11 @@ from wug.experiments.csordas2023.networks import (
     variant,
 )
 from wug.experiments.csordas2023.table import NetworkTable, Training
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
-from wug.fleet.verdicts import interval
 from wug.records import Record, where
 from wug.stats.runs import mean_error
+from wug.study.catalog import interval
+from wug.study.claims import Cell, Key
+from wug.study.experiment import Experiment, Layout, RunOptions, Scale
 
 NAME = "csordas2023.ctl_act"
 # Of the mean remainder in the loss.

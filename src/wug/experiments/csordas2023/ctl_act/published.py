@@ -13,8 +13,8 @@ References:
 
 from functools import cache
 
-from wug.core.claims import Table
-from wug.core.published import PublishedCell, published_table, read_published
+from wug.study.claims import Table
+from wug.study.published import PublishedCell, published_table, read_published
 
 __all__ = ["MODELS", "PUBLISHED_TRIALS", "STEPS", "load_published", "published_cells"]
 

@@ -8,12 +8,12 @@ References:
 
 from itertools import pairwise, product
 
-from wug.core.claims import Claim, Table
-from wug.core.judgements import Judgement, all_of, negate
-from wug.core.predicates import lower_error
 from wug.experiments.csordas2023.ctl_depth.published import LAYERS
 from wug.experiments.csordas2023.ctl_settings import ORDERS
 from wug.experiments.csordas2023.judging import SOLVED, all_above, all_below
+from wug.study.claims import Claim, Table
+from wug.study.judgements import Judgement, all_of, negate
+from wug.study.predicates import lower_error
 
 __all__ = ["CLAIMS"]
 

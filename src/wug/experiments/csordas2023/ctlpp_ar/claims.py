@@ -8,12 +8,12 @@ References:
 
 from itertools import product
 
-from wug.core.claims import Claim, Table
-from wug.core.judgements import Judgement, all_of
-from wug.core.predicates import lower_error, no_success, rate_at_most, some_success
 from wug.experiments.csordas2023.ctlpp_ar.published import VARIANTS
 from wug.experiments.csordas2023.ctlpp_settings import MODELS
 from wug.experiments.csordas2023.judging import SOLVED, all_above, all_below
+from wug.study.claims import Claim, Table
+from wug.study.judgements import Judgement, all_of
+from wug.study.predicates import lower_error, no_success, rate_at_most, some_success
 
 __all__ = ["CLAIMS"]
 

@@ -13,8 +13,8 @@ References:
 from dataclasses import replace
 from functools import cache
 
-from wug.core.claims import Key, Table
-from wug.core.published import PublishedCell, published_table, read_published
+from wug.study.claims import Key, Table
+from wug.study.published import PublishedCell, published_table, read_published
 
 __all__ = ["PUBLISHED_TRIALS", "SUCCESSES", "VARIANTS", "load_published", "published_cells"]
 

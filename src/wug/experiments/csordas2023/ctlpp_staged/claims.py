@@ -9,11 +9,11 @@ References:
 
 from itertools import product
 
-from wug.core.claims import Claim, Table
-from wug.core.judgements import Judgement, all_of, count_at_least
-from wug.core.predicates import lower_error
 from wug.experiments.csordas2023.ctlpp_settings import MODELS
 from wug.experiments.csordas2023.judging import PERFECT, all_above, all_below
+from wug.study.claims import Claim, Table
+from wug.study.judgements import Judgement, all_of, count_at_least
+from wug.study.predicates import lower_error
 
 __all__ = ["CLAIMS", "FUNCTIONS", "SYMBOLS"]
 

@@ -25,7 +25,7 @@ from wug.experiments.csordas2023.networks import (
     Setting,
 )
 from wug.experiments.csordas2023.table import NetworkTable, Training
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
+from wug.study.experiment import Experiment, Layout, RunOptions, Scale
 from wug.tasks.systematicity.ctlpp import CTLpp
 
 NAME = "csordas2023.ctlpp_staged"

@@ -8,11 +8,11 @@ References:
 
 from itertools import product
 
-from wug.core.claims import Claim
-from wug.core.judgements import all_of
-from wug.core.predicates import lower_error
 from wug.experiments.csordas2023.judging import SOLVED, all_above, all_below, errors_within
 from wug.experiments.csordas2023.simple_arithmetic.published import MODELS
+from wug.study.claims import Claim
+from wug.study.judgements import all_of
+from wug.study.predicates import lower_error
 
 __all__ = ["CLAIMS"]
 

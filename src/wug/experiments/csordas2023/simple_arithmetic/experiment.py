@@ -24,9 +24,9 @@ from wug.experiments.csordas2023.simple_arithmetic.published import (
     published_cells,
 )
 from wug.experiments.csordas2023.table import NetworkTable, Training
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Scale
-from wug.fleet.sequence_plan import SequencePlan
+from wug.study.experiment import Experiment, Layout, RunOptions, Scale
 from wug.tasks.productivity.simple_arithmetic import SimpleArithmetic
+from wug.training.sequence_plan import SequencePlan
 
 NAME = "csordas2023.simple_arithmetic"
 EARLY_STEPS = 50_000

@@ -6,9 +6,9 @@ References:
     faber2020, mistry2022
 """
 
-from wug.core.claims import Claim, Table
-from wug.core.judgements import Judgement, all_of
-from wug.core.predicates import better, lower_error, most_succeed
+from wug.study.claims import Claim, Table
+from wug.study.judgements import Judgement, all_of
+from wug.study.predicates import better, lower_error, most_succeed
 
 ORDERS = ("lt", "gt", "le", "ge")
 EQUALITIES = ("eq", "ne")

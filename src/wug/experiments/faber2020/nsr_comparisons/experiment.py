@@ -21,10 +21,10 @@ from wug.experiments.faber2020.nsr_comparisons.claims import (
     RELATIONS,
     SWEPT,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.comparison import Comparison
+from wug.training.plan import Lot, Streams, TrainingPlan, Variant
 from wug.units.mlp import MLP
 from wug.units.nsr import NSR
 
@@ -176,6 +176,7 @@ def make_lot(
     variants = tuple(
         Variant(
             labels={"unit": unit, "relation": relation, "numbers": numbers},
+            stream=("relation", "numbers"),
             task=Comparison(relation=relation, **NUMBERS[numbers]),
             config={
                 "unit": unit,

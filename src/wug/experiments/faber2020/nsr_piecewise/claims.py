@@ -6,9 +6,9 @@ References:
     mistry2022
 """
 
-from wug.core.claims import Claim
-from wug.core.judgements import all_of, negate
-from wug.core.predicates import most_succeed
+from wug.study.claims import Claim
+from wug.study.judgements import all_of, negate
+from wug.study.predicates import most_succeed
 
 JUMPS = ("greater", "equal")
 SOURCE = "mistry2022, section 7.2"

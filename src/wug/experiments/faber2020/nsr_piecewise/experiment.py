@@ -13,10 +13,10 @@ import torch
 from wug.core.registry import register
 from wug.core.schedules import After
 from wug.experiments.faber2020.nsr_piecewise.claims import CLAIMS
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
 from wug.models.gated_piecewise import GatedPiecewise
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.piecewise import FUNCTIONS, Piecewise
+from wug.training.plan import Lot, Streams, TrainingPlan, Variant
 
 DEPARTURES = (
     "The seeds of a function learn from the same table; the authors draw one for each. "
@@ -66,6 +66,7 @@ def nsr_piecewise(options: RunOptions) -> Experiment:
     most_rows = None if options.scale == "paper" else FEWER_ROWS
     return Experiment(
         name="faber2020.nsr_piecewise",
+        data_edition=2,
         title="Piecewise functions by NSR and NAU (Faber and Wattenhofer, 2020; Mistry et al., "
         "2022, section 7.2)",
         settings={"steps": size.steps, "streams": streams, "dtype": "float64", "rows": most_rows},
@@ -101,6 +102,7 @@ def make_lot(
     penalty = After(1.0, round(PENALISED_FROM * steps))
     variant = Variant(
         labels={"branch": branch, "function": function},
+        stream=("function",),
         task=task,
         penalty=penalty,
         config={

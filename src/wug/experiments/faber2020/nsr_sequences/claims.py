@@ -7,9 +7,9 @@ References:
     mistry2022
 """
 
-from wug.core.claims import Claim
-from wug.core.judgements import all_of
-from wug.core.predicates import error_below, lower_error
+from wug.study.claims import Claim
+from wug.study.judgements import all_of
+from wug.study.predicates import error_below, lower_error
 
 # The reference tests lengths up to 50.
 LENGTHS = (5, 10, 20, 50)

@@ -14,16 +14,16 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from wug.core.claims import Cell
 from wug.core.registry import register
 from wug.experiments.faber2020.nsr_sequences.claims import CLAIMS, LENGTHS, LONGER
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
 from wug.models.sequence_fold import SequenceFold
 from wug.records import Record, group_by
 from wug.stats.runs import mean_error
+from wug.study.claims import Cell
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.counting import Counting
 from wug.tasks.extrapolation.list_minimum import ListMinimum
+from wug.training.plan import Lot, Streams, TrainingPlan, Variant
 
 DEPARTURES = (
     "One test has numbers of all sizes, up to 10 times 2 to 2^14, and sequences of 50; lengths up "
@@ -115,6 +115,7 @@ def make_lot(unit: str, name: str, seeds: tuple[int, ...], steps: int, streams: 
 
     variant = Variant(
         labels={"unit": unit, "task": name},
+        stream=("task",),
         task=task,
         config={
             "unit": unit,

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import median_abs_deviation
 
-from wug.core.claims import Cell, Claim, Key, Table
-from wug.core.judgements import Judgement, all_of, negate
-from wug.core.predicates import lower_error
 from wug.records import Json, Record, group_by
 from wug.stats.summary import bootstrap
+from wug.study.claims import Cell, Claim, Key, Table
+from wug.study.judgements import Judgement, all_of, negate
+from wug.study.predicates import lower_error
 
 __all__ = ["CLAIMS", "MODELS", "summary_cells"]
 

@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from wug.core.registry import register
 from wug.core.schedules import After, Constant, Growth, Schedule
 from wug.experiments.heim2020.two_layer.claims import CLAIMS, MODELS, summary_cells
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Build, Lot, Streams, TrainingPlan, Variant
 from wug.functional.initialise import fill_uniform
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.large_scale_arithmetic import OPERATIONS, LargeScaleArithmetic
+from wug.training.plan import Build, Lot, Streams, TrainingPlan, Variant
 
 NUM_INPUTS = NUM_HIDDEN = 100
 # Parameters above this count as not zero.
@@ -143,6 +143,7 @@ def two_layer(options: RunOptions) -> Experiment:
     chosen = choose_rows(options.only or affordable, ROWS)
     return Experiment(
         name="heim2020.two_layer",
+        data_edition=2,
         title="Large Scale Arithmetic (Heim et al., 2020)",
         settings={"steps": size.steps, "streams": streams, "dtype": "float32"},
         lots=tuple(
@@ -177,6 +178,7 @@ def make_lot(
         variants.append(
             Variant(
                 labels={"model": name, "operation": operation},
+                stream=("operation",),
                 task=LargeScaleArithmetic(operation=operation, num_inputs=NUM_INPUTS),
                 learning_rate=Constant(rate),
                 penalty=penalty,

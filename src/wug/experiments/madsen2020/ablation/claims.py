@@ -14,9 +14,9 @@ References:
 from collections.abc import Callable
 from itertools import product
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import Judgement, all_of, count_at_least, negate
-from wug.core.predicates import (
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import Judgement, all_of, count_at_least, negate
+from wug.study.predicates import (
     better,
     hardly_any_succeed,
     less_sparse,

@@ -19,7 +19,7 @@ from wug.experiments.madsen2020.networks import (
     choose_columns,
     choose_models,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size
+from wug.study.experiment import Experiment, Layout, RunOptions, Size
 
 # Neither layer is clamped after a step; both still are in the forward pass.
 UNCLAMPED = replace(NETWORKS["nmu"], options=({"clamp": "forward"}, {"clamp": "forward"}))
@@ -63,6 +63,7 @@ def ablation(options: RunOptions) -> Experiment:
     training = Training.choose(options, SCALES)
     return Experiment(
         name="madsen2020.ablation",
+        data_edition=2,
         title="Ablation of NMU by hidden size (Madsen and Johansen, 2020, figure 7)",
         settings=training.settings,
         lots=training.hidden_size_lots(

@@ -15,9 +15,9 @@ References:
 from collections.abc import Callable
 from itertools import product
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import Judgement, all_of, any_of
-from wug.core.predicates import better, less_sparse, no_success, slower
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import Judgement, all_of, any_of
+from wug.study.predicates import better, less_sparse, no_success, slower
 
 __all__ = ["CLAIMS", "MODELS", "PARAMETERS"]
 

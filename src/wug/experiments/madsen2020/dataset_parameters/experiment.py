@@ -27,9 +27,9 @@ from wug.experiments.madsen2020.networks import (
     choose_columns,
     choose_swept,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+from wug.training.plan import Lot
 
 ROWS = tuple(product(SWEPT, PARAMETERS))
 DEPARTURES = (
@@ -73,6 +73,7 @@ def dataset_parameters(options: RunOptions) -> Experiment:
     columns = choose_columns(options, known, GRIDS)
     return Experiment(
         name="madsen2020.dataset_parameters",
+        data_edition=2,
         title="Multiplication by parameters of the data (Madsen and Johansen, 2020, figure 8)",
         settings=training.settings,
         lots=tuple(

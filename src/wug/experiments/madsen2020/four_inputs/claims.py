@@ -11,10 +11,10 @@ References:
 
 from collections.abc import Callable
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import Judgement, all_of
-from wug.core.predicates import better, less_sparse, slower
 from wug.experiments.madsen2020.four_inputs.published import MODELS, OPERATION
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import Judgement, all_of
+from wug.study.predicates import better, less_sparse, slower
 
 __all__ = ["CLAIMS"]
 

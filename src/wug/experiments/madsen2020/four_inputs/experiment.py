@@ -14,9 +14,9 @@ from wug.experiments.madsen2020.four_inputs.published import (
     published_cells,
 )
 from wug.experiments.madsen2020.networks import LEARNING_RATE, NETWORKS, Training
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, TrainingPlan, Variant
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
+from wug.training.plan import Lot, TrainingPlan, Variant
 
 ROWS = tuple((model, OPERATION) for model in MODELS)
 DEPARTURES = (
@@ -58,6 +58,7 @@ def four_inputs(options: RunOptions) -> Experiment:
             variants=(
                 Variant(
                     labels={"model": model, "operation": operation},
+                    stream=("operation",),
                     task=task,
                     learning_rate=Constant(LEARNING_RATE),
                     config={
@@ -79,6 +80,7 @@ def four_inputs(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="madsen2020.four_inputs",
+        data_edition=2,
         title="Four-input function (Madsen and Johansen, 2020, table 1)",
         # This task's thresholds have one way only: its slices are not off by one.
         settings={name: v for name, v in training.settings.items() if name != "thresholds"},

@@ -11,10 +11,10 @@ References:
     madsen2020
 """
 
-from wug.core.claims import Cell, Claim, Entry, Table
-from wug.core.judgements import Judgement, all_of, negate
-from wug.core.predicates import better, full_success, same_rate, some_success
 from wug.experiments.madsen2020.gating.published import MODELS, OPERATIONS
+from wug.study.claims import Cell, Claim, Entry, Table
+from wug.study.judgements import Judgement, all_of, negate
+from wug.study.predicates import better, full_success, same_rate, some_success
 
 __all__ = ["CLAIMS"]
 

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from wug.core.claims import Cell, Key
 from wug.core.registry import register
 from wug.experiments.madsen2020.gating.claims import CLAIMS
 from wug.experiments.madsen2020.gating.published import (
@@ -34,11 +33,12 @@ from wug.experiments.madsen2020.networks import (
     Model,
     Training,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.verdicts import measured_cell
 from wug.functional.weighted_sum import weighted_sum
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import Record
+from wug.study.catalog import measured_cell
+from wug.study.claims import Cell, Key
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 GATED = {
@@ -98,6 +98,7 @@ def gating(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="madsen2020.gating",
+        data_edition=2,
         title="Gates (Madsen and Johansen, 2020, table 5 and figure 9)",
         settings=training.settings,
         lots=lots,

@@ -9,9 +9,9 @@ References:
 
 from itertools import product
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import all_of, negate
-from wug.core.predicates import better, most_succeed
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import all_of, negate
+from wug.study.predicates import better, most_succeed
 
 __all__ = ["CLAIMS", "HIDDEN_SIZES", "MODELS"]
 

@@ -24,7 +24,7 @@ from wug.experiments.madsen2020.networks import (
     choose_models,
     choose_swept,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size
+from wug.study.experiment import Experiment, Layout, RunOptions, Size
 
 SCALES = {
     "smoke": Size(seeds=2, steps=200, streams="shared"),
@@ -53,6 +53,7 @@ def hidden_size(options: RunOptions) -> Experiment:
     training = Training.choose(options, SCALES)
     return Experiment(
         name="madsen2020.hidden_size",
+        data_edition=2,
         title="Multiplication by hidden size (Madsen and Johansen, 2020, figure 3)",
         settings=training.settings,
         lots=training.hidden_size_lots(

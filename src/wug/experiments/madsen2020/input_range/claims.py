@@ -12,9 +12,9 @@ References:
 
 from itertools import product
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import all_of
-from wug.core.predicates import better, most_succeed, no_success
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import all_of
+from wug.study.predicates import better, most_succeed, no_success
 
 __all__ = ["CLAIMS", "MODELS", "RANGES"]
 

@@ -24,7 +24,7 @@ from wug.experiments.madsen2020.networks import (
     choose_models,
     choose_swept,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size
+from wug.study.experiment import Experiment, Layout, RunOptions, Size
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.tasks.extrapolation.single_module import parse_range
 
@@ -66,6 +66,7 @@ def input_range(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="madsen2020.input_range",
+        data_edition=2,
         title="Multiplication by input range (Madsen and Johansen, 2020, figure 3)",
         settings=training.settings,
         lots=lots,

@@ -9,9 +9,9 @@ References:
     madsen2020
 """
 
-from wug.core.claims import Claim, Table
-from wug.core.judgements import Judgement, all_of, negate
-from wug.core.predicates import better, less_sparse
+from wug.study.claims import Claim, Table
+from wug.study.judgements import Judgement, all_of, negate
+from wug.study.predicates import better, less_sparse
 
 __all__ = ["CHOSEN", "CLAIMS", "STRENGTHS"]
 

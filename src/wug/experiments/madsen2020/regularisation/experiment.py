@@ -21,7 +21,7 @@ from wug.experiments.madsen2020.networks import (
     choose_columns,
 )
 from wug.experiments.madsen2020.regularisation.claims import CHOSEN, CLAIMS, STRENGTHS
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 ROWS = tuple(CHOSEN)
@@ -74,6 +74,7 @@ def regularisation(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="madsen2020.regularisation",
+        data_edition=2,
         title="Strength of the penalty (Madsen and Johansen, 2020, figures 10-12)",
         settings=training.settings,
         lots=lots,

@@ -13,9 +13,10 @@ References:
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import Judgement, all_of, any_of, negate
-from wug.core.predicates import (
+from wug.experiments.madsen2020.two_layer.published import MODELS, OPERATIONS
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import Judgement, all_of, any_of, negate
+from wug.study.predicates import (
     better,
     full_success,
     hardly_any_succeed,
@@ -26,7 +27,6 @@ from wug.core.predicates import (
     some_success,
     sparsity_at_most,
 )
-from wug.experiments.madsen2020.two_layer.published import MODELS, OPERATIONS
 
 __all__ = ["CLAIMS"]
 

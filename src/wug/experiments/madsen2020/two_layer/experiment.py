@@ -27,7 +27,7 @@ from wug.experiments.madsen2020.two_layer.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 ROWS = tuple((model, operation) for model in MODELS for operation in OPERATIONS)
@@ -74,6 +74,7 @@ def two_layer(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="madsen2020.two_layer",
+        data_edition=2,
         title="Arithmetic Dataset Task (Madsen and Johansen, 2020, tables 2 and 6)",
         settings=training.settings,
         lots=lots,

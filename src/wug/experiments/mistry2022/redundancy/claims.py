@@ -7,9 +7,9 @@ References:
     mistry2022
 """
 
-from wug.core.claims import Claim, Table
-from wug.core.judgements import Judgement, all_of, count_at_least, negate
-from wug.core.predicates import full_success, most_succeed
+from wug.study.claims import Claim, Table
+from wug.study.judgements import Judgement, all_of, count_at_least, negate
+from wug.study.predicates import full_success, most_succeed
 
 RANGES = ("[-20,-10)", "[-2,-1)", "[-1.2,-1.1)", "[-0.2,-0.1)", "[-2,2)", "[0.1,0.2)", "[1,2)",
           "[1.1,1.2)", "[10,20)")  # fmt: skip

@@ -14,9 +14,9 @@ from torch import nn
 from wug.core.registry import register
 from wug.core.schedules import After, Constant, Ramp, Schedule
 from wug.experiments.mistry2022.redundancy.claims import CLAIMS
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
-from wug.fleet.plan import Lot, Restart, TrainingPlan, Variant
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
 from wug.tasks.extrapolation.single_module import RANGES, SingleModule, parse_range
+from wug.training.plan import Lot, Restart, TrainingPlan, Variant
 from wug.units.inalu import INALU
 from wug.units.nau import NAU
 
@@ -82,6 +82,7 @@ def redundancy(options: RunOptions) -> Experiment:
             variants.append(
                 Variant(
                     labels={"unit": unit, "operation": operation, "range": name},
+                    stream=("operation", "range"),
                     task=task,
                     learning_rate=Constant(1e-3),
                     penalty=row.penalty,

@@ -10,9 +10,21 @@ References:
 from collections.abc import Callable, Iterable
 from itertools import pairwise, product
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import Judgement, all_of, any_of, count_at_least, count_is, negate
-from wug.core.predicates import (
+from wug.experiments.mistry2022.single_module.published import (
+    GENERAL_UNITS,
+    MIXED,
+    NEGATIVE,
+    RANGES,
+    ROWS,
+    SPECIAL_UNITS,
+    UNITS,
+    PublishedCell,
+    load_published,
+    published_cells,
+)
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import Judgement, all_of, any_of, count_at_least, count_is, negate
+from wug.study.predicates import (
     better,
     full_success,
     larger_lead,
@@ -25,18 +37,6 @@ from wug.core.predicates import (
     slower,
     some_success,
     sparsity_at_most,
-)
-from wug.experiments.mistry2022.single_module.published import (
-    GENERAL_UNITS,
-    MIXED,
-    NEGATIVE,
-    RANGES,
-    ROWS,
-    SPECIAL_UNITS,
-    UNITS,
-    PublishedCell,
-    load_published,
-    published_cells,
 )
 
 __all__ = ["CLAIMS", "PublishedCell", "load_published", "published_cells"]

@@ -16,9 +16,9 @@ from wug.core.registry import register
 from wug.core.schedules import After, Constant, Growth, Ramp, Schedule
 from wug.experiments.mistry2022.single_module.claims import CLAIMS
 from wug.experiments.mistry2022.single_module.published import load_published, published_cells
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
-from wug.fleet.plan import Lot, Restart, Streams, TrainingPlan, Variant
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows, drawn_twice
 from wug.tasks.extrapolation.single_module import OPERATIONS, RANGES, SingleModule, parse_range
+from wug.training.plan import Lot, Restart, Streams, TrainingPlan, Variant
 from wug.units.gnalu import GNALU
 from wug.units.inalu import INALU
 from wug.units.nac_add import NACAdd
@@ -171,6 +171,7 @@ def make_lot(
             variants.append(
                 Variant(
                     labels={"unit": unit, "operation": operation, "range": name},
+                    stream=("operation", "range"),
                     task=task,
                     learning_rate=Constant(recipe.learning_rate),
                     penalty=penalty,

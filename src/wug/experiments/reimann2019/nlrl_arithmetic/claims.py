@@ -7,9 +7,9 @@ References:
     mistry2022
 """
 
-from wug.core.claims import Claim
-from wug.core.judgements import any_of
-from wug.core.predicates import some_success
+from wug.study.claims import Claim
+from wug.study.judgements import any_of
+from wug.study.predicates import some_success
 
 # A quotient of sums needs numbers of one sign.
 RANGES = ("[0.1,0.2)", "[1,2)", "[1.1,1.2)", "[10,20)")

@@ -14,11 +14,11 @@ from torch import nn
 from wug.core.registry import register
 from wug.core.schedules import Constant
 from wug.experiments.reimann2019.nlrl_arithmetic.claims import CLAIMS, RANGES
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.tasks.extrapolation.single_module import SingleModule, parse_range
+from wug.training.plan import Lot, Streams, TrainingPlan, Variant
 
 DEPARTURES = (
     "The source gives neither inputs nor training. Multiplication is that of the Single Module "
@@ -59,6 +59,7 @@ def nlrl_arithmetic(options: RunOptions) -> Experiment:
     seeds = tuple(range(options.seeds or size.seeds))
     return Experiment(
         name="reimann2019.nlrl_arithmetic",
+        data_edition=2,
         title="Arithmetic by NLRL (Reimann and Schwung, 2019; Mistry et al., 2022, section 7.1)",
         settings={"steps": size.steps, "streams": streams, "dtype": "float32"},
         lots=tuple(
@@ -107,6 +108,7 @@ def make_lot(
     variants = tuple(
         Variant(
             labels={"operators": operators, "operation": operation, "range": name},
+            stream=("operation", "range"),
             task=make_task(operation, name),
             learning_rate=Constant(3e-3),
             config={

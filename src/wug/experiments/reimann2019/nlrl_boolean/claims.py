@@ -6,9 +6,9 @@ References:
     mistry2022
 """
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import Judgement, all_of
-from wug.core.predicates import better, most_succeed, same_rate, slower
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import Judgement, all_of
+from wug.study.predicates import better, most_succeed, same_rate, slower
 
 # What was tested, and what can be said by more than one layer.
 TESTED = ("and", "or", "not", "xor", "identity", "constant")

@@ -14,10 +14,10 @@ from torch import nn
 from wug.core.registry import register
 from wug.core.schedules import Constant
 from wug.experiments.reimann2019.nlrl_boolean.claims import CLAIMS
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Lot, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.boolean import FUNCTIONS, Boolean
+from wug.training.plan import Lot, Streams, TrainingPlan, Variant
 
 DEPARTURES = (
     "The source gives no training: Adam with a learning rate of 0.01, the mean squared error on "
@@ -91,6 +91,7 @@ def nlrl_boolean(options: RunOptions) -> Experiment:
     seeds = tuple(range(options.seeds or size.seeds))
     return Experiment(
         name="reimann2019.nlrl_boolean",
+        data_edition=2,
         title="Boolean functions by NLRL (Reimann and Schwung, 2019; Mistry et al., 2022, "
         "section 7.1)",
         settings={"steps": size.steps, "streams": streams, "dtype": "float32"},
@@ -128,6 +129,7 @@ def make_lot(
     variants = tuple(
         Variant(
             labels={"operators": operators, "units": units, "function": function},
+            stream=("function",),
             task=network.task(function),
             learning_rate=Constant(1e-2),
             config={

@@ -9,9 +9,9 @@ References:
 from collections.abc import Sequence
 from itertools import pairwise
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import Judgement, all_of
-from wug.core.predicates import hardly_any_succeed, lower_error, same_rate
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import Judgement, all_of
+from wug.study.predicates import hardly_any_succeed, lower_error, same_rate
 
 __all__ = ["CLAIMS", "MAGNITUDES"]
 

@@ -13,7 +13,7 @@ from wug.experiments.schlor2020.training import (
     Training,
     choose_columns,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.distribution_shift import DistributionShift
 
 SCALES = {

@@ -7,9 +7,9 @@ References:
     mistry2022, schlor2020
 """
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import Judgement, all_of, any_of, negate
-from wug.core.predicates import better, most_succeed, same_rate
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import Judgement, all_of, any_of, negate
+from wug.study.predicates import better, most_succeed, same_rate
 
 __all__ = ["CLAIMS", "DISTRIBUTIONS", "INPUTS"]
 

@@ -9,10 +9,10 @@ References:
 
 from collections.abc import Sequence
 
-from wug.core.claims import Cell, Claim, Entry, Key, Table
-from wug.core.judgements import all_of, negate
-from wug.core.predicates import better, full_success, most_succeed
 from wug.records import Record
+from wug.study.claims import Cell, Claim, Entry, Key, Table
+from wug.study.judgements import all_of, negate
+from wug.study.predicates import better, full_success, most_succeed
 
 __all__ = ["CLAIMS", "DISTRIBUTIONS", "restarted_cells"]
 

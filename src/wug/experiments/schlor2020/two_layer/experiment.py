@@ -16,7 +16,7 @@ from wug.experiments.schlor2020.training import (
     choose_columns,
 )
 from wug.experiments.schlor2020.two_layer.claims import CLAIMS, DISTRIBUTIONS, restarted_cells
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.distribution_shift import DistributionShift
 
 SCALES = {

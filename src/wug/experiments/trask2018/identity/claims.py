@@ -8,10 +8,10 @@ References:
     trask2018
 """
 
-from wug.core.claims import Claim, Entry, Table
-from wug.core.judgements import all_of
-from wug.core.predicates import error_above, error_below, lower_error
 from wug.experiments.trask2018.identity.published import MODELS, OPERATION
+from wug.study.claims import Claim, Entry, Table
+from wug.study.judgements import all_of
+from wug.study.predicates import error_above, error_below, lower_error
 
 __all__ = ["CLAIMS"]
 

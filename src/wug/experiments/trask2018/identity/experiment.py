@@ -16,9 +16,9 @@ from wug.experiments.trask2018.identity.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Build, Lot, TrainingPlan, Variant
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.identity import Identity
+from wug.training.plan import Build, Lot, TrainingPlan, Variant
 from wug.units.mlp import MLP
 
 HIDDEN, NUM_HIDDEN, LEARNING_RATE = 8, 3, 1e-2
@@ -82,6 +82,7 @@ def identity(options: RunOptions) -> Experiment:
             variants=(
                 Variant(
                     labels={"model": model, "operation": operation},
+                    stream=("operation",),
                     task=Identity(),
                     learning_rate=Constant(LEARNING_RATE),
                     config={
@@ -103,6 +104,7 @@ def identity(options: RunOptions) -> Experiment:
     )
     return Experiment(
         name="trask2018.identity",
+        data_edition=2,
         title="Identity function (Trask et al., 2018, table 5)",
         settings={
             "steps": size.steps,

@@ -10,11 +10,11 @@ References:
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from wug.core.claims import Claim, Table
-from wug.core.judgements import Judgement, all_of
-from wug.core.predicates import lower_error
 from wug.experiments.trask2018.recurrent.published import OPERATIONS
 from wug.experiments.trask2018.relative import BASELINE, above, below
+from wug.study.claims import Claim, Table
+from wug.study.judgements import Judgement, all_of
+from wug.study.predicates import lower_error
 
 __all__ = ["CLAIMS"]
 

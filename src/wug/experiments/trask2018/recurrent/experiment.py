@@ -20,11 +20,11 @@ from wug.experiments.trask2018.recurrent.published import (
     published_cells,
 )
 from wug.experiments.trask2018.relative import BASELINE
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Build, Lot, Streams, TrainingPlan, Variant
 from wug.models.recurrent_network import RecurrentNetwork
 from wug.models.recurrent_stack import RecurrentStack
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.recurrent_arithmetic import RecurrentArithmetic
+from wug.training.plan import Build, Lot, Streams, TrainingPlan, Variant
 
 HIDDEN = 2
 
@@ -140,6 +140,7 @@ def recurrent(options: RunOptions) -> Experiment:
     chosen = choose_rows(options.only, ROWS)
     return Experiment(
         name="trask2018.recurrent",
+        data_edition=2,
         title="Recurrent arithmetic (Trask et al., 2018, tables 8 and 9)",
         settings={
             "steps": size.steps,
@@ -182,6 +183,7 @@ def make_lot(
     variants = tuple(
         Variant(
             labels={"model": name, "operation": operation},
+            stream=("operation",),
             task=RecurrentArithmetic(operation=operation),
             learning_rate=learning_rate,
             penalty=penalty,

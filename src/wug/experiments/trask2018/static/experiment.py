@@ -21,10 +21,10 @@ from wug.experiments.trask2018.static.published import (
     load_published,
     published_cells,
 )
-from wug.fleet.experiment import Experiment, Layout, RunOptions, Size, choose_rows
-from wug.fleet.plan import Build, Lot, Streams, TrainingPlan, Variant
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
 from wug.tasks.extrapolation.static_arithmetic import StaticArithmetic
+from wug.training.plan import Build, Lot, Streams, TrainingPlan, Variant
 from wug.units.mlp import MLP
 
 HIDDEN, LEARNING_RATE, DTYPE = 2, 1e-2, torch.float64
@@ -86,6 +86,7 @@ def static(options: RunOptions) -> Experiment:
     chosen = choose_rows(options.only, ROWS)
     return Experiment(
         name="trask2018.static",
+        data_edition=2,
         title="Static arithmetic (Trask et al., 2018, tables 6, 7 and 12)",
         settings={
             "steps": size.steps,
@@ -142,6 +143,7 @@ def make_lot(
     variants = tuple(
         Variant(
             labels={"model": model, "operation": operation},
+            stream=("operation",),
             task=StaticArithmetic(operation=operation, dtype=DTYPE),
             learning_rate=Constant(learning_rate),
             config={

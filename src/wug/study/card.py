@@ -1,0 +1,269 @@
+"""The report card of a model: every task on sequences, one training each, in a given time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import nn
+
+from wug.core import index
+from wug.core.errors import UserError, require_at_least, unknown_name
+from wug.core.folders import RUNS
+from wug.core.schedules import WarmUp
+from wug.records import Run, RunStore, read_run
+from wug.sources.sequences import SequenceTask
+from wug.study.catalog import make_catalog
+from wug.study.experiment import Experiment, Layout
+from wug.training.sequence_plan import SequenceLot, SequencePlan
+from wug.training.work import WorkOptions, work
+
+# What trained our own routers quickly: all lengths in every batch for table lookup, and longer
+# expressions when those before are mastered.
+LOOKUP: Mapping[str, Any] = {"level_power": 0.5}
+NESTED: Mapping[str, Any] = {"mastery": 0.9, "grading": "length"}
+
+
+class Column(NamedTuple):
+    """A task, its options and how it is trained; what it is about is the folder of the task."""
+
+    task: str
+    training: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+
+COLUMNS = {
+    "ctl": Column("ctl", LOOKUP, {}),
+    "simple_arithmetic": Column("simple_arithmetic", NESTED, {}),
+    "listops": Column("listops", NESTED, {"num_train": 100_000}),
+    "ctlpp_a": Column("ctlpp", LOOKUP, {"variant": "A"}),
+    "ctlpp_r": Column("ctlpp", LOOKUP, {"variant": "R"}),
+}
+SMALL = {"features": 128, "hidden_features": 256, "num_heads": 4}
+# Row -> model and its options: what a model can be compared with, of about the same size.
+RIVALS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "ndr": ("ndr", {**SMALL, "num_steps": 8, "test_steps": 14, "modified": True}),
+    "relative": ("transformer", {**SMALL, "attention": "relative", "num_layers": 8}),
+    "transformer": ("transformer", {**SMALL, "attention": "absolute", "num_layers": 8}),
+    "lstm": ("lstm", {"features": 128}),
+    "bilstm": ("lstm", {"features": 128, "bidirectional": True}),
+}  # fmt: skip
+# No training gets so far in its time.
+ENDLESS = 1_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardOptions:
+    """What a person may choose.
+
+    Args:
+        model: ``file.py:class`` or ``module:class`` of the model, the key of a registered one, or a
+            class.
+        name: Its row; the class in lower case by default.
+        minutes: Time in all, which the tasks share evenly.
+        rivals: Whether other models get the same time each.
+        tasks: Which columns; all if empty.
+        seed: Of weights and batches.
+        batch_size: Sequences of a batch.
+        optimiser: One of those of a `SequencePlan`.
+        learning_rate: Of the optimiser, after a warm-up of 300 steps.
+        evaluate_every: Steps between evaluations.
+    """
+
+    model: str | type[nn.Module]
+    name: str | None = None
+    minutes: float = 30.0
+    rivals: bool = False
+    tasks: tuple[str, ...] = ()
+    seed: int = 0
+    batch_size: int = 64
+    optimiser: Literal["muon", "adamw", "adam"] = "muon"
+    learning_rate: float = 5e-4
+    evaluate_every: int = 200
+    model_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without importing the model."""
+        require_at_least("card", "minutes", self.minutes, 0.01)
+        require_at_least("card", "batch_size", self.batch_size, 1)
+        require_at_least("card", "learning_rate", self.learning_rate, 0)
+        for task in self.tasks:
+            if task not in COLUMNS:
+                raise unknown_name("task", task, COLUMNS)
+        if self.row in RIVALS and self.rivals and self.model not in RIVALS:
+            raise UserError(f"card: {self.row} is the name of a rival; choose another with --name.")
+
+    @property
+    def row(self) -> str:
+        """The model's row."""
+        model = self.model if isinstance(self.model, str) else self.model.__name__
+        return self.name or model.rpartition(":")[2].lower()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The tasks, by their columns."""
+        return self.tasks or tuple(COLUMNS)
+
+    @property
+    def folder(self) -> Path:
+        """Where all models of as many minutes meet."""
+        return RUNS / "card" / f"{self.minutes:g}min"
+
+    @property
+    def entry(self) -> tuple[str | type[nn.Module], Mapping[str, Any]]:
+        """The model and its options; a rival's own if it is one and nothing else is asked for."""
+        if isinstance(self.model, str) and self.model in RIVALS and not self.model_options:
+            return RIVALS[self.model]
+        return self.model, self.model_options
+
+    def build(self, task: SequenceTask) -> nn.Module:
+        """Make the model for a task."""
+        make: Any
+        make, given = self.entry
+        if isinstance(make, str):
+            make = index.import_target(make) if ":" in make else index.get("model", make)
+        module: nn.Module = make(task.num_tokens, task.num_classes, **given)
+        return module
+
+
+def make_task(column: str) -> SequenceTask:
+    """Make the task of a column."""
+    task: SequenceTask = index.get("task", COLUMNS[column].task)(**COLUMNS[column].options)
+    return task
+
+
+def try_model(options: CardOptions) -> None:
+    """Call a model once for each task, so that a mistake in it is named before anything is trained.
+
+    Raises:
+        UserError: It can't be imported, made or called, or returns something else than logits.
+    """
+    for column in options.columns:
+        task = make_task(column)
+        examples = task.examples("test")
+        two = examples[examples.lengths.argsort(descending=True)[:2]]
+        sizes = f"{two.lengths.tolist()} tokens ({column})"
+        try:
+            with torch.random.fork_rng(devices=[]), torch.no_grad():
+                logits = options.build(task)(two.tokens.long(), two.lengths)
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(
+                f"card: {options.row} fails on two sequences of {sizes}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        shape = tuple(getattr(logits, "shape", ()))
+        if shape != (2, task.num_classes):
+            raise UserError(
+                f"card: {options.row} must return logits of shape (batch, num_classes) = "
+                f"(2, {task.num_classes}) for two sequences of {sizes}; got "
+                f"{shape or type(logits).__name__}."
+            )
+
+
+def card(options: CardOptions) -> Experiment:
+    """Train a model on every task in the time that there is.
+
+    Args:
+        options: The model, the time, and what it is compared with.
+    """
+    columns = options.columns
+    models = {options.row: options.entry}
+    if options.rivals:
+        models |= {row: model for row, model in RIVALS.items() if row != options.row}
+    shared = SequencePlan(
+        steps=ENDLESS,
+        batch_size=options.batch_size,
+        evaluate_every=options.evaluate_every,
+        optimiser=options.optimiser,
+        learning_rate=WarmUp(options.learning_rate, 300),
+        averaging=0.995,
+        weight_decay=0.01,
+        clip_norm=1.0,
+        seconds=60 * options.minutes / len(columns),
+    )
+    plans = {column: replace(shared, **COLUMNS[column].training) for column in columns}
+    return Experiment(
+        name="card",
+        title="Report card: right answers on longer, deeper and newly composed problems",
+        settings={"minutes": options.minutes, "tasks": list(columns)},
+        lots=tuple(
+            SequenceLot(
+                name=f"{row}-{column}-{options.seed}",
+                labels={"model": row, "task": column},
+                seed=options.seed,
+                model=model,
+                model_options=model_options,
+                task=make_task(column),
+                plan=plans[column],
+                config={
+                    "model": model if isinstance(model, str) else model.__qualname__,
+                    "model_options": dict(model_options),
+                    "task": [COLUMNS[column].task, dict(COLUMNS[column].options)],
+                    "plan": plans[column].config,
+                },
+            )
+            for row, (model, model_options) in models.items()
+            for column in columns
+        ),
+        layout=Layout(
+            rows=("model",),
+            column="task",
+            row_order=tuple((row,) for row in dict.fromkeys((options.row, *RIVALS))),
+            column_order=columns,
+            measure="accuracy",
+        ),
+        departures=(
+            "Every model has the same time, batches and optimiser; none has settings of its own. "
+            "Expressions get longer as those before are mastered, and problems of table lookup are "
+            "drawn by the square root of their length.",
+            "ListOps has 100,000 training problems instead of a million.",
+        ),
+    )
+
+
+def finish(store: RunStore, experiment: Experiment, command: str) -> Run:
+    """Write what pages say of a card, with all models that are in its folder; return the run."""
+    run = read_run(store.folder)
+    records = list(run.records())
+    found = ((str(record.key["model"]),) for record in records)
+    rows = tuple(dict.fromkeys([*experiment.layout.row_order, *found]))
+    whole = replace(experiment, layout=replace(experiment.layout, row_order=rows))
+    store.write_catalog(make_catalog(whole, records, command, finished=run.last_day()))
+    return run
+
+
+def report_card(
+    model: type[nn.Module],
+    *,
+    minutes: float = 30.0,
+    out: Path | str | None = None,
+    device: str = "cpu",
+    **choices: Any,
+) -> Run:
+    """Train a class of yours on every task, in this process; a stopped card goes on when repeated.
+
+    Args:
+        model: Called as ``model(num_tokens, num_classes)``; its objects as ``(tokens, lengths)``.
+        minutes: Time in all, which the tasks share evenly.
+        out: The run's folder; runs/card/MINUTES if not given, where all your models meet.
+        device: Where to train.
+        **choices: Others of `CardOptions`, such as ``rivals``, ``tasks`` or ``name``.
+
+    Returns:
+        The run, with all records of the folder; `wug show` and `wug report` read it, too.
+
+    Raises:
+        UserError: The model fails, or an option is not possible.
+    """
+    options = CardOptions(model=model, minutes=minutes, **choices)
+    try_model(options)
+    experiment = card(options)
+    folder = Path(out) if out is not None else options.folder
+    store = RunStore.open(folder, experiment.name, experiment.settings)
+    work(experiment, folder, WorkOptions(compile="off", device=device))
+    return finish(store, experiment, f"report_card({model.__name__}, minutes={minutes:g})")

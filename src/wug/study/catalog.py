@@ -1,0 +1,135 @@
+"""The catalog of a run: published numbers, claims with verdicts, and what the units are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+from typing import Any
+
+from wug.core import index
+from wug.core.registry import Entry
+from wug.records import Record, group_by
+from wug.stats.interval import Estimate
+from wug.stats.runs import summarise_runs
+from wug.study.claims import Cell, Table
+from wug.study.experiment import Experiment
+from wug.study.judgements import Judgement
+from wug.training.sequence_plan import SequenceLot
+
+
+def interval(estimate: Estimate) -> tuple[float, float] | None:
+    """Return both ends of an estimate, if it has them."""
+    return (estimate.low, estimate.high) if estimate.has_interval else None
+
+
+def measured_cell(outcomes: Sequence[Mapping[str, Any]]) -> Cell:
+    """Return the cell of some runs, for claims."""
+    summary = summarise_runs(outcomes)
+    numbers: dict[str, Any] = {}
+    for name in ("solved_at", "sparsity", "error", "iid_error"):
+        estimate: Estimate = getattr(summary, name)
+        numbers[name] = None if isnan(estimate.value) else estimate.value
+        numbers[f"{name}_interval"] = interval(estimate)
+    return Cell(summary.successes, summary.trials, **numbers)
+
+
+def measured_table(experiment: Experiment, records: Sequence[Record]) -> Table:
+    """Return our own cells, for claims, under the keys of the published table."""
+    fields = (*experiment.layout.rows, experiment.layout.column)
+    cells = {}
+    for key, runs in group_by(records, *fields).items():
+        cells[tuple(map(str, key))] = measured_cell([run.outcome for run in runs])
+    further = {} if experiment.cells is None else experiment.cells(records)
+    return Table({**cells, **further})
+
+
+def as_json(judgement: Judgement) -> dict[str, Any]:
+    """Return a judgement as plain data."""
+    return {"verdict": judgement.verdict.value, "evidence": list(judgement.evidence)}
+
+
+def tested_claims(experiment: Experiment) -> dict[str, str]:
+    """Return what the tasks of each column test: the folder that they stand in."""
+    claims = {}
+    for lot in experiment.lots:
+        for variant in lot.variants:
+            folders = type(variant.task).__module__.split(".")
+            column = str(variant.labels.get(experiment.layout.column, ""))
+            claims[column] = folders[2] if folders[:2] == ["wug", "tasks"] else ""
+    return claims
+
+
+def row_units(experiment: Experiment) -> dict[str, str]:
+    """Return the unit or model of each row that has another name than it."""
+    first = experiment.layout.rows[0]
+    models = {
+        lot.labels[first]: lot.model_name for lot in experiment.lots if isinstance(lot, SequenceLot)
+    }
+    known = {entry.key for entry in registered_networks()}
+    given = {**models, **experiment.row_units}
+    # A class of a user's is none of ours, even where its row has the name of one.
+    return {row: key for row, key in given.items() if key != row and {row, key} & known}
+
+
+def registered_networks() -> list[Entry]:
+    """Return all units and models."""
+    return [*index.entries("unit"), *index.entries("model")]
+
+
+def describe_networks(experiment: Experiment) -> list[dict[str, Any]]:
+    """Return what the registers say of the units and models that the rows are cases of."""
+    first, units = experiment.layout.rows[0], row_units(experiment)
+    rows = {str(variant.labels[first]) for lot in experiment.lots for variant in lot.variants}
+    keys = {units.get(row, row) for row in rows}
+    return [entry.to_json() for entry in registered_networks() if entry.key in keys]
+
+
+def make_catalog(
+    experiment: Experiment,
+    records: Sequence[Record],
+    command: str,
+    *,
+    judge: bool = True,
+    finished: str = "",
+) -> dict[str, Any]:
+    """Judge every claim on our records and on the published numbers, and gather what pages need.
+
+    Args:
+        experiment: The experiment.
+        records: What was trained so far.
+        command: What a person typed to get here.
+        judge: Whether our records count for the claims; a smoke run trains too little for that.
+        finished: The day of the last record, such as 2026-01-31; empty if nobody knows.
+    """
+    ours = measured_table(experiment, records) if judge else Table({})
+    layout, tested, units = experiment.layout, tested_claims(experiment), row_units(experiment)
+    return {
+        "title": experiment.title,
+        "command": command,
+        **({"finished": finished} if finished else {}),
+        "layout": {
+            "rows": list(layout.rows),
+            "column": layout.column,
+            "row_order": [list(row) for row in layout.row_order],
+            "column_order": list(layout.column_order),
+            "measure": layout.measure,
+            "baseline": layout.baseline,
+        },
+        "published": [dict(cell) for cell in experiment.published],
+        "claims": [
+            {
+                "key": claim.key,
+                "statement": claim.statement,
+                "source": claim.source,
+                "ours": as_json(claim.evaluate(ours)),
+                "published": as_json(claim.evaluate(experiment.published_table)),
+            }
+            for claim in experiment.claims
+        ],
+        "departures": list(experiment.departures),
+        "claim": next(iter(tested.values()), ""),
+        # Most experiments test one claim in all columns.
+        **({"column_claims": tested} if len(set(tested.values())) > 1 else {}),
+        "units": describe_networks(experiment),
+        **({"row_units": units} if units else {}),
+    }

@@ -1,0 +1,165 @@
+"""An experiment: lots to train, the published numbers to compare with, and the claims to test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+import torch
+from torch import nn
+
+from wug.core.errors import UserError, require_at_least, unknown_name
+from wug.records import DATA_EDITION, Json, Record
+from wug.study.claims import Cell, Claim, Key, Table
+from wug.training.lots import AnyLot
+from wug.training.plan import Build, Streams
+
+Scale = Literal["smoke", "laptop", "paper"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What a person may choose about a run; None leaves it to the scale.
+
+    Args:
+        scale: ``smoke`` (seconds), ``laptop`` (minutes on two cores) or ``paper`` (as published).
+        seeds: How many seeds.
+        only: Rows to run, such as ``nau`` or ``nau:add``; all if empty.
+        ranges: Training ranges; all if empty.
+        streams: Whether the seeds of a row share their training inputs.
+    """
+
+    scale: Scale = "laptop"
+    seeds: int | None = None
+    only: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
+    streams: Streams | None = None
+
+    def __post_init__(self) -> None:
+        """Check the number of seeds."""
+        if self.seeds is not None:
+            require_at_least("run", "seeds", self.seeds, 1)
+
+    def refuse_ranges(self, experiment: str) -> None:
+        """Raise if ranges were asked for in an experiment that has one range only."""
+        if self.ranges:
+            raise UserError(f"{experiment} has one range; leave --ranges out.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """What a scale fixes.
+
+    Args:
+        seeds: Number of seeds.
+        steps: Optimiser steps of a training.
+        streams: Whether the seeds of a row share their training inputs.
+    """
+
+    seeds: int
+    steps: int
+    streams: Streams
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How the records of an experiment make a table.
+
+    Args:
+        rows: Names of the key's fields that make a row.
+        column: Name of the field that makes a column.
+        row_order: The rows in order, as tuples of the fields' values.
+        column_order: The columns in order.
+        measure: What the table shows unless told otherwise.
+        baseline: Row that errors are relative to, by the value of its first field.
+    """
+
+    rows: tuple[str, ...]
+    column: str
+    row_order: tuple[tuple[str, ...], ...]
+    column_order: tuple[str, ...]
+    measure: Literal["success", "error", "accuracy"] = "success"
+    baseline: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Everything about one table of one paper.
+
+    Args:
+        name: Its key, ``<paper>.<table>``.
+        settings: What must agree for two runs to share a folder.
+        lots: What to train.
+        layout: How records become a table.
+        published: The published cells as plain JSON: the key's fields, and for each measure its
+            value, plus, minus and source.
+        published_table: The same for claims.
+        claims: The paper's statements as predicates.
+        departures: Where this differs from the paper, one sentence each.
+        cells: Makes further cells for claims out of the records.
+        title: For people.
+        data_edition: Raised when the experiment draws other data than before; part of the settings.
+        row_units: First field of a row -> key of the registered unit or model that it is a case of,
+            where the two differ and no lot says it.
+    """
+
+    name: str
+    title: str
+    settings: Mapping[str, Json]
+    lots: tuple[AnyLot, ...]
+    layout: Layout
+    published: Sequence[Mapping[str, Json]] = ()
+    published_table: Table = field(default_factory=lambda: Table({}, exact=True))
+    claims: tuple[Claim, ...] = ()
+    departures: tuple[str, ...] = ()
+    cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
+    row_units: Mapping[str, str] = field(default_factory=dict)
+    data_edition: int = 1
+
+    def __post_init__(self) -> None:
+        """Name the data edition in the settings."""
+        named = {**self.settings, DATA_EDITION: self.data_edition}
+        object.__setattr__(self, "settings", named)
+
+
+def choose_rows(only: Sequence[str], rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Resolve names such as ``nau`` and ``nau:add`` to rows; nothing means all.
+
+    Args:
+        only: What was asked for.
+        rows: All rows: a unit or model, and an operation.
+
+    Example:
+        >>> choose_rows(["nau"], [("nau", "add"), ("nau", "sub"), ("nmu", "mul")])
+        [('nau', 'add'), ('nau', 'sub')]
+    """
+    chosen: list[tuple[str, str]] = []
+    for wanted in only:
+        name, _, operation = wanted.partition(":")
+        mine = [row for row in rows if row[0] == name]
+        if not mine:
+            names = dict.fromkeys(first for first, _ in rows)
+            raise unknown_name("row", wanted, [*names, *(f"{a}:{b}" for a, b in rows)])
+        if operation and (name, operation) not in mine:
+            known = ", ".join(second for _, second in mine)
+            raise UserError(f"row {wanted!r}: {name} is trained on {known}; choose one of these.")
+        chosen += [row for row in mine if operation in ("", row[1])]
+    return list(dict.fromkeys(chosen)) if only else list(rows)
+
+
+def drawn_twice(make: Callable[..., nn.Module], *sizes: int, **options: Any) -> Build:
+    """Return a builder whose modules draw their weights twice, as the reference's scripts do.
+
+    Args:
+        make: A module's class.
+        *sizes: Its sizes.
+        **options: Its further arguments.
+    """
+
+    def build(generator: torch.Generator) -> nn.Module:
+        module: Any = make(*sizes, generator=generator, **options)
+        module.reset_parameters(generator)
+        return cast(nn.Module, module)
+
+    return build

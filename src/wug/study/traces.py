@@ -1,0 +1,127 @@
+"""The traces of a run's networks, for the pages of the report.
+
+A sequence training keeps its network in RUN/models. Each is run on a few of the hardest test
+problems, and what happened inside goes to RUN/traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from wug.analysis.accuracy import answers, function_pairs
+from wug.analysis.routing import routing_record
+from wug.analysis.symbols import compare_symbols, compatibility
+from wug.core.errors import UserError
+from wug.records import Json, write_trace
+from wug.records.traces import trace_path
+from wug.sources.sequences import SequenceTask
+from wug.tasks.systematicity.ctlpp import CTLpp
+from wug.training.kept_networks import load, read_about
+
+Arrays = dict[str, NDArray[Any]]
+About = dict[str, Json]
+
+NUM_PROBLEMS = 3
+# Among how many of the shortest problems of the highest level right and wrong ones are looked for.
+NUM_TRIED = 200
+
+
+def telling_problems(network: nn.Module, task: SequenceTask) -> list[list[int]]:
+    """Return a few short test problems of the highest level, right and wrong ones if both exist."""
+    examples = task.examples("test")
+    hardest = examples[examples.levels == examples.levels.max()]
+    tried = hardest[hardest.lengths.argsort(stable=True)[:NUM_TRIED]]
+    right = answers(network, tried) == tried.labels
+    good, bad = (found.nonzero()[:, 0].tolist() for found in (right, ~right))
+    chosen = [*good[: NUM_PROBLEMS - 1], *bad[:1], *good[NUM_PROBLEMS - 1 :], *bad[1:]]
+    return [tried.tokens[place, : tried.lengths[place]].tolist() for place in chosen[:NUM_PROBLEMS]]
+
+
+def routing_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str, Arrays, About]]:
+    """Yield name, arrays and description of some problems; none for a network without attention."""
+    if not hasattr(network, "trace"):
+        return
+    for number, tokens in enumerate(telling_problems(network, task), 1):
+        try:
+            arrays, about = routing_record(network, task, tokens)
+        except UserError:  # a trace without attention
+            return
+        small = {
+            name: values.astype(np.float16) if values.dtype == np.float32 else values
+            for name, values in arrays.items()
+        }
+        yield f"routing-{number}", small, {"kind": "routing", **about}
+
+
+def symbol_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str, Arrays, About]]:
+    """Yield how alike the functions of CTL++ write each symbol, and which clusters fit together."""
+    if not isinstance(task, CTLpp):
+        return
+    found = compare_symbols(network, task)
+    right = function_pairs(network, task)
+    num_symbols, num_clusters = len(found.clusters), int(found.clusters.max()) + 1
+    shares = np.full((num_symbols, num_clusters, len(task.groups)), np.nan, np.float32)
+    for symbol, clusters in enumerate(found.clusters):
+        table = compatibility(right[..., symbol], clusters, found.groups)
+        shares[symbol, : len(table)] = table
+    arrays: Arrays = {
+        "similarities": found.similarities.astype(np.float16),
+        "clusters": found.clusters.astype(np.uint8),
+        "groups": found.groups.astype(np.uint8),
+        "agreement": found.agreement.astype(np.float32),
+        "compatibility": shares,
+    }
+    about: About = {
+        "kind": "symbols",
+        "symbols": list(task.tokens[:num_symbols]),
+        "functions": list(task.tokens[num_symbols:]),
+        "group_names": list(task.groups),
+    }
+    yield "symbols", arrays, about
+
+
+def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
+    """Write the traces of every kept network that has none yet.
+
+    Args:
+        folder: A run folder.
+
+    Returns:
+        The new files, and what could not be traced and why, such as a network of a class that is
+        not registered.
+
+    Raises:
+        StorageError: The disk refuses.
+    """
+    folder = Path(folder)
+    written, problems = [], []
+    for path in sorted(folder.glob("models/[!.]*.safetensors")):
+        if is_traced(folder, path):
+            continue
+        try:
+            network, task = load(path)
+            if task is None:
+                continue
+            made = [*routing_traces(network, task), *symbol_traces(network, task)]
+            network_about = read_about(path)
+        except UserError as error:
+            problems.append(str(error))
+            continue
+        for name, arrays, about in made:
+            whole = {**network_about, "lot": path.stem, **about}
+            written.append(write_trace(folder, f"{path.stem}.{name}", arrays, whole))
+    return written, problems
+
+
+def is_traced(folder: Path, network: Path) -> bool:
+    """Tell whether a network has traces that are not older than itself."""
+    traces = trace_path(folder, f"{escape(network.stem)}.*")
+    age = network.stat().st_mtime
+    return any(path.stat().st_mtime >= age for path in traces.parent.glob(traces.name))

@@ -1,0 +1,162 @@
+"""Trained networks on disk: which there are, how one is loaded, and how one is kept.
+
+A file holds weights as safetensors and, as JSON, the keys of a registered model and task with their
+options. Nothing in it can name other code, and nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import nn
+
+from wug.core import index
+from wug.core.errors import UserError
+from wug.records import write_atomic
+from wug.sources.sequences import SequenceTask
+
+PLACE = "models/*.safetensors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """A file with a trained network.
+
+    Args:
+        id: What the lab knows it by.
+        name: Its place below the folder that was asked for, for people.
+        path: The file.
+    """
+
+    id: str
+    name: str
+    path: Path
+
+
+def find_checkpoints(roots: Iterable[Path]) -> Iterator[Checkpoint]:
+    """Yield the files that runs have kept, in and below some folders.
+
+    Args:
+        roots: The folders. Links that lead out of them are not followed.
+    """
+    seen: set[Path] = set()
+    for root in roots:
+        top = root.resolve()
+        for path in sorted(top.rglob(PLACE)):
+            if path in seen or not path.is_file() or not path.resolve().is_relative_to(top):
+                continue
+            seen.add(path)
+            folder = path.relative_to(top.parent).parent.parent
+            mark = sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+            yield Checkpoint(id=mark, name=(folder / path.stem).as_posix(), path=path)
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """Return what a file says of its network.
+
+    Raises:
+        UserError: It is no such file.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {})["about"])
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise UserError(f"lab: {path.name} is no network that wug kept: {error!r}.") from None
+    expected = {"model": str, "model_options": dict}
+    if not isinstance(about, dict) or any(
+        not isinstance(about.get(name), kind) for name, kind in expected.items()
+    ):
+        raise UserError(f"lab: {path.name} does not say which model with which options it is.")
+    return about
+
+
+def task_of(about: Mapping[str, Any]) -> SequenceTask | None:
+    """Return the task that a network was trained on; None if it reads numbers.
+
+    Raises:
+        UserError: The task is unknown, or its options don't fit.
+    """
+    if about.get("task") is None:
+        return None
+    make = index.get("task", str(about["task"]))
+    try:
+        task = make(**tuples(about.get("task_options") or {}))
+    except (TypeError, ValueError) as error:
+        raise UserError(f"lab: the options of task {about['task']} don't fit: {error}.") from None
+    if not isinstance(task, SequenceTask):
+        raise UserError(f"lab: task {about['task']} has no problems that a person can write.")
+    return task
+
+
+def tuples(value: Any) -> Any:
+    """Return JSON data with tuples for lists, as options have them."""
+    if isinstance(value, Mapping):
+        return {name: tuples(part) for name, part in value.items()}
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+def load(path: Path, device: torch.device | str = "cpu") -> tuple[nn.Module, SequenceTask | None]:
+    """Load a network, ready for evaluation, and its task if it reads sequences.
+
+    Args:
+        path: A file of `keep` or of the sequence trainer.
+        device: Where the network goes.
+
+    Raises:
+        UserError: The model is not registered, or its weights are not those of its options.
+    """
+    about = read_about(path)
+    task = task_of(about)
+    make = index.get("model", about["model"])
+    sizes = () if task is None else (task.num_tokens, task.num_classes)
+    options = tuples(about["model_options"])
+    try:
+        # First without memory: options that don't fit the file could ask for any amount of it.
+        needed = make(*sizes, **options, device="meta").state_dict()
+        with safe_open(path, framework="pt") as file:
+            found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+            if found != {name: tuple(value.shape) for name, value in needed.items()}:
+                raise UserError("the weights are of other names or shapes")
+            weights = {name: file.get_tensor(name) for name in found}
+        network: nn.Module = make(*sizes, **options, generator=torch.Generator())
+        network.load_state_dict(weights)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UserError(
+            f"lab: {path.name} can't be loaded as {about['model']} with its options: {error}."
+        ) from None
+    return network.to(device).eval(), task
+
+
+def keep(
+    path: Path,
+    network: nn.Module,
+    *,
+    model: str,
+    options: Mapping[str, Any],
+    labels: Mapping[str, str] | None = None,
+) -> None:
+    """Write a network that reads numbers, such as a stack of units, for the lab.
+
+    Args:
+        path: ``<folder>/models/<name>.safetensors``.
+        network: Trained.
+        model: Key of its registered model.
+        options: Its keyword arguments, as JSON, sizes included.
+        labels: What tells it from others.
+
+    Raises:
+        UserError: There is no such model.
+        StorageError: The disk refuses.
+    """
+    index.entry("model", model)
+    about = {"model": model, "model_options": dict(options), "labels": dict(labels or {})}
+    weights = {name: value.detach().contiguous() for name, value in network.state_dict().items()}
+    write_atomic(path, save(weights, {"about": json.dumps(about)}))

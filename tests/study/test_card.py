@@ -1,0 +1,64 @@
+"""A card from Python: a class of one's own, tried before it is trained."""
+
+import pytest
+import torch
+from torch import nn
+
+from wug.core.errors import UserError
+from wug.stats.comparison_table import make_table
+from wug.study.card import RIVALS, CardOptions, card, report_card, try_model
+
+
+class Mean(nn.Module):
+    """The mean of embeddings; with places it can read only so many tokens."""
+
+    def __init__(self, num_tokens, num_classes, num_places=0):
+        super().__init__()
+        self.embedding = nn.Embedding(num_tokens, 8)
+        self.places = nn.Embedding(num_places, 8) if num_places else None
+        self.out = nn.Linear(8, num_classes)
+
+    def forward(self, tokens, lengths):
+        x = self.embedding(tokens)
+        if self.places is not None:
+            x = x + self.places(torch.arange(tokens.shape[1]))
+        return self.out(x.mean(1))
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WUG_CACHE", str(tmp_path / "cache"))
+
+
+def test_a_class_of_this_process():
+    class Local(Mean):
+        pass
+
+    tasks = ("ctl", "ctlpp_a")
+    run = report_card(Local, minutes=0.05, tasks=tasks, evaluate_every=5)
+    records = list(run.records())
+    assert {record.key["task"] for record in records} == set(tasks)
+    # Another model joins it; what is finished is not trained again.
+    run = report_card(Mean, minutes=0.05, tasks=tasks, evaluate_every=5)
+    assert len(list(run.records())) == 4
+    assert [row for (row,) in make_table(run).rows] == ["mean", "local"]
+    assert run.catalog()["column_claims"] == {"ctl": "productivity", "ctlpp_a": "systematicity"}
+
+
+def test_a_model_that_is_too_narrow_for_one_task():
+    narrow = {"model": Mean, "model_options": {"num_places": 20}}
+    try_model(CardOptions(**narrow, tasks=("ctl",)))
+    with pytest.raises(
+        UserError, match=r"card: mean fails on .* \(simple_arithmetic\): IndexError"
+    ):
+        try_model(CardOptions(**narrow, tasks=("ctl", "simple_arithmetic")))
+
+
+def test_a_rival_by_its_name_has_its_size():
+    for name, (key, options) in RIVALS.items():
+        assert CardOptions(model=name).entry == (key, options)
+    (lot, *_) = card(CardOptions(model="relative", tasks=("ctl",))).lots
+    assert lot.model == "transformer" and lot.labels["model"] == "relative"
+    larger = CardOptions(model="ndr", model_options={"features": 64})
+    assert larger.entry == ("ndr", {"features": 64})

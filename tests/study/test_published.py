@@ -1,0 +1,78 @@
+import pytest
+
+from wug.study.claims import Cell
+from wug.study.published import Printed, PublishedCell, published_table, read_published
+
+HEADER = (
+    "unit,range,success,success_plus,success_minus,solved_at,solved_at_plus,solved_at_minus,"
+    "sparsity,sparsity_plus,sparsity_minus,source"
+)
+ROWS = (
+    'nau,"[1,2)",0.75,0.2,0.3,1e3,10,20,1e-3,,,Table 1',
+    'nmu,"[1,2)",0.00,0.1,0.0,,,,,,,Table 2',
+)
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Return a function that makes an importable package with a published.csv."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def make(name: str, *lines: str) -> str:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+        (tmp_path / name / "published.csv").write_text("\n".join(lines), encoding="utf-8")
+        return name
+
+    return make
+
+
+def test_printed_interval():
+    assert Printed(0.5, 0.25, 0.125).interval == (0.375, 0.75)
+    assert Printed(0.5, None, None).interval is None
+
+
+def test_rows_become_cells(package):
+    name = package("printed_rows", HEADER, *ROWS)
+    nau, nmu = read_published(name, ("unit", "range"), trials=4)
+    assert nau == PublishedCell(
+        labels={"unit": "nau", "range": "[1,2)"},
+        trials=4,
+        success=Printed(0.75, 0.2, 0.3),
+        solved_at=Printed(1000.0, 10.0, 20.0),
+        sparsity=Printed(0.001, None, None),
+        source="Table 1",
+    )
+    assert nau.key == ("nau", "[1,2)")
+    assert nau.cell == Cell(3, 4, 1000.0, 0.001, (980.0, 1010.0), None)
+    assert nmu.cell == Cell(0, 4)
+    assert nau.to_json() == {
+        "unit": "nau",
+        "range": "[1,2)",
+        "success": {"value": 0.75, "plus": 0.2, "minus": 0.3},
+        "solved_at": {"value": 1000.0, "plus": 10.0, "minus": 20.0},
+        "sparsity": {"value": 0.001, "plus": None, "minus": None},
+        "source": "Table 1",
+    }
+    table = published_table([nau, nmu])
+    assert table.exact
+    assert str(table.at("nau", "[1,2)")) == "nau [1,2): 3/4"
+
+
+def test_median_is_kept(package):
+    name = package("printed_medians", f"{HEADER},solved_at_median", f"{ROWS[0]},9e2")
+    (row,) = read_published(name, ("unit", "range"), trials=4)
+    assert row.solved_at_median == row.to_json()["solved_at_median"] == 900.0
+
+
+def test_row_without_success_is_refused(package):
+    name = package("printed_without_success", HEADER, "nau,all,,,,,,,,,,Table 1")
+    with pytest.raises(ValueError, match="must have a success rate"):
+        read_published(name, ("unit", "range"), trials=4)
+
+
+def test_errors_need_neither_arms_nor_a_success_rate(package):
+    name = package("printed_errors", "unit,error,iid_error,source", "relu,83.63,,Table 5")
+    (row,) = read_published(name, ("unit",), trials=100)
+    assert row.cell == Cell(None, 100, error=83.63)
+    assert row.to_json()["error"] == {"value": 83.63, "plus": None, "minus": None}

@@ -1,0 +1,115 @@
+import os
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from wug.lab import load
+from wug.records import read_traces
+from wug.study.traces import telling_problems, write_traces
+from wug.tasks.productivity.ctl import CTL
+from wug.tasks.systematicity.ctlpp import CTLpp
+from wug.training.sequence_plan import SequenceLot, SequencePlan
+from wug.training.sequence_trainer import SequenceFleet
+
+SMALL = {"features": 8, "hidden_features": 8}
+CHAINS = CTL(train_lengths=(1, 2), ood_validation_lengths=(3, 3), test_lengths=(4, 5),
+             num_train=200, num_evaluation=40)  # fmt: skip
+GROUPS = CTLpp(num_functions=4, num_train=100, num_evaluation=20, longest=3)
+
+
+def keep(folder, name, model, task, **options):
+    """Train a network for one step, as `wug run` does, and keep it."""
+    plan = SequencePlan(steps=1, batch_size=8, evaluate_every=1)
+    lot = SequenceLot(name=name, labels={"model": model}, seed=3, model=model, task=task,
+                      plan=plan, model_options=options)  # fmt: skip
+    path = folder / "models" / f"{name}.safetensors"
+    fleet = SequenceFleet(lot, device=torch.device("cpu"), compiled=False, keep=path)
+    fleet.train()
+    fleet.model.load_state_dict(fleet.best)
+    return fleet.model.eval()
+
+
+@pytest.fixture
+def ndr(tmp_path):
+    return keep(tmp_path, "ndr-3", "ndr", CHAINS, **SMALL, num_steps=2, num_heads=2)
+
+
+def test_a_kept_network_is_the_network_that_was_trained(tmp_path, ndr):
+    network, task = load(tmp_path / "models" / "ndr-3.safetensors")
+    assert task == CHAINS
+    tokens, lengths = torch.tensor([CHAINS.encode("b a 101")]), torch.tensor([3])
+    torch.testing.assert_close(network(tokens, lengths), ndr(tokens, lengths))
+
+
+def test_traces_of_a_router(tmp_path, ndr):
+    paths, problems = write_traces(tmp_path)
+    assert problems == []
+    assert [path.name for path in paths] == [f"ndr-3.routing-{i}.safetensors" for i in (1, 2, 3)]
+    traces, damaged = read_traces(tmp_path)
+    assert damaged == [] and {trace.kind for trace in traces} == {"routing"}
+    about, arrays = traces[0].about, traces[0].arrays
+    assert about["lot"] == "ndr-3" and about["labels"] == {"model": "ndr"} and about["seed"] == 3
+    tokens = CHAINS.encode(about["problem"])
+    assert len(tokens) == 6  # the longest: five functions and a symbol
+    trace = ndr.trace(torch.tensor([tokens]), torch.tensor([6]))
+    assert arrays["attention"].shape == (2, 2, 8, 8) and arrays["attention"].dtype == np.float16
+    expected = trace["attention"][:, 0].detach().numpy()
+    np.testing.assert_allclose(arrays["attention"], expected, atol=1e-3)
+    np.testing.assert_allclose(
+        arrays["openness"], trace["gates"][:, 0].mean(-1).detach(), atol=1e-3
+    )
+
+
+def test_networks_are_traced_once_and_again_when_they_change(tmp_path, ndr):
+    assert len(write_traces(tmp_path)[0]) == 3
+    assert write_traces(tmp_path) == ([], [])
+    model = tmp_path / "models" / "ndr-3.safetensors"
+    os.utime(model, (time.time() + 60, time.time() + 60))
+    assert len(write_traces(tmp_path)[0]) == 3
+
+
+@pytest.mark.parametrize("right", [0, 1, 2, 5])
+def test_right_and_wrong_problems_are_chosen(right):
+    examples = CHAINS.examples("test")
+    hardest = examples[examples.levels == 5]
+    known = {tuple(row) for row in hardest.tokens[:right, :6].tolist()}
+
+    class Partly(torch.nn.Module):
+        def forward(self, tokens, lengths):
+            labels = [CHAINS.answer(row) for row in tokens.tolist()]
+            wrong = [tuple(row) not in known for row in tokens.tolist()]
+            classes = (torch.tensor(labels) + torch.tensor(wrong)) % CHAINS.num_classes
+            return torch.nn.functional.one_hot(classes, CHAINS.num_classes).float()
+
+    chosen = telling_problems(Partly(), CHAINS)
+    assert len({tuple(tokens) for tokens in chosen}) == 3
+    assert sum(tuple(tokens) in known for tokens in chosen) == min(right, 2)
+    assert telling_problems(Partly(), CHAINS) == chosen
+
+
+def test_symbols_of_ctlpp_with_and_without_attention(tmp_path):
+    keep(tmp_path, "ndr-0", "ndr", GROUPS, **SMALL, num_steps=2)
+    keep(tmp_path, "lstm-0", "lstm", GROUPS, features=8)
+    names = {path.stem for path in write_traces(tmp_path)[0]}
+    assert names == {"lstm-0.symbols", "ndr-0.symbols", *(f"ndr-0.routing-{i}" for i in (1, 2, 3))}
+    traces = [trace for trace in read_traces(tmp_path)[0] if trace.kind == "symbols"]
+    for trace in traces:
+        assert trace.arrays["similarities"].shape == (8, 4, 4)
+        diagonal = trace.arrays["similarities"].diagonal(axis1=1, axis2=2)
+        np.testing.assert_allclose(diagonal, 1, atol=1e-3)
+        assert trace.arrays["compatibility"].shape == (8, trace.arrays["clusters"].max() + 1, 2)
+        assert trace.about["functions"] == ["a", "b", "c", "d"]
+        assert trace.about["symbols"] == list("01234567")
+        assert trace.about["group_names"] == list(GROUPS.groups)
+
+
+def test_damage_and_foreign_classes_are_named(tmp_path, ndr):
+    model = tmp_path / "models" / "ndr-3.safetensors"
+    (tmp_path / "models" / "torn.safetensors").write_bytes(model.read_bytes()[:-9])
+    keep(tmp_path, "mine", "wug.models.ndr:NDR", CHAINS, **SMALL)
+    paths, problems = write_traces(tmp_path)
+    assert len(paths) == 3
+    assert len(problems) == 2 and "torn" in problems[1] and "wug.models.ndr:NDR" in problems[0]
+    assert write_traces(tmp_path / "nowhere") == ([], [])

@@ -1,0 +1,85 @@
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from wug.experiments.mistry2022.single_module.experiment import make_lot
+from wug.records import Record, RunStore, read_run
+from wug.report.progress import curves_of, read_news
+from wug.study.experiment import Experiment, Layout
+from wug.training.plan import TrainingPlan
+from wug.training.work import WorkOptions, longest_first, unfinished, work
+
+OPTIONS = WorkOptions(compile="off", threads=1, checkpoint_seconds=0.0)
+PLAN = TrainingPlan(steps=20, evaluate_every=10, batch_size=8)
+
+
+@pytest.fixture(autouse=True)
+def restored_torch() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(False)
+
+
+def make_experiment(*, seeds: tuple[int, ...] = (0, 1)) -> Experiment:
+    lots = (
+        make_lot("nau", ["add"], ("[1,2)",), seeds, PLAN, "shared"),
+        make_lot("nmu", ["mul"], ("[1,2)", "[10,20)"), seeds, PLAN, "shared"),
+    )
+    layout = Layout(rows=("unit",), column="range", row_order=(), column_order=())
+    return Experiment(name="demo", title="", settings={"steps": 20}, lots=lots, layout=layout)
+
+
+def results(folder: Path) -> dict[str, tuple[Any, ...]]:
+    def of(record: Record) -> tuple[Any, ...]:
+        return record.config, record.outcome, record.curves
+
+    return {record.identity: of(record) for record in read_run(folder).records()}
+
+
+def test_it_trains_what_is_missing_and_repeats_nothing(tmp_path: Path) -> None:
+    assert work(make_experiment(), tmp_path / "grown", OPTIONS) == 6
+    first = results(tmp_path / "grown")
+    assert work(make_experiment(), tmp_path / "grown", OPTIONS) == 0
+    larger = make_experiment(seeds=(0, 1, 2))
+    assert work(larger, tmp_path / "grown", OPTIONS) == 3
+    assert work(larger, tmp_path / "whole", OPTIONS) == 9
+    grown = results(tmp_path / "grown")
+    assert grown.items() >= first.items()
+    assert grown == results(tmp_path / "whole")
+    assert not list(tmp_path.glob("*/checkpoints/*"))
+
+
+def test_it_leaves_a_lot_to_whoever_holds_it(tmp_path: Path) -> None:
+    experiment = make_experiment()
+    store = RunStore.open(tmp_path, experiment.name, experiment.settings)
+    with store.lot_lock("nmu") as ours:
+        assert ours
+        assert work(experiment, tmp_path, OPTIONS) == 2
+        assert unfinished(experiment, store) == 4
+    assert work(experiment, tmp_path, OPTIONS) == 4
+    assert unfinished(experiment, store) == 0
+
+
+def test_progress_ends_at_the_last_step(tmp_path: Path) -> None:
+    work(make_experiment(), tmp_path, OPTIONS)
+    news = read_run(tmp_path).progress()
+    assert {lot: line["step"] for lot, line in news.items()} == {"nau": 20, "nmu": 20}
+
+
+def test_progress_draws_curves_on_the_live_page(tmp_path: Path) -> None:
+    work(make_experiment(), tmp_path, OPTIONS)
+    curves = curves_of(read_news(tmp_path / "progress" / "nmu.jsonl"))
+    assert set(curves) == {"validation", "test", "sparsity"}
+    assert all([step for step, _ in points] == [10, 20] for points in curves.values())
+
+
+def test_the_longest_lots_come_first() -> None:
+    nau, nmu = make_experiment().lots
+    assert longest_first([nau, nmu]) == [nmu, nau]
+    long = replace(nau, plan=replace(PLAN, steps=50))
+    assert longest_first([nmu, long]) == [long, nmu]
