@@ -3,7 +3,6 @@
 import io
 import lzma
 import os
-from typing import BinaryIO
 
 VARIABLE = "WUG_UNPACK_GB"
 DEFAULT_GB = 1.0
@@ -64,7 +63,7 @@ class LimitedReader(io.RawIOBase):
         file: What is read; who opened it closes it.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: io.BufferedIOBase) -> None:
         self.file = file
         self.left = self.limit = unpack_limit()
 
