@@ -34,10 +34,13 @@ def completion(shell: Annotated[Literal["bash", "zsh", "tcsh"], tyro.conf.Positi
         shell: Your shell.
     """
     script = io.StringIO()
-    with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
-        tyro.extras.subcommand_cli_from_dict(
-            VERBS, prog="wug", args=["--tyro-print-completion", shell], config=MARKERS
-        )
+    try:
+        with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
+            tyro.extras.subcommand_cli_from_dict(
+                VERBS, prog="wug", args=["--tyro-print-completion", shell], config=MARKERS
+            )
+    except ImportError:
+        raise UserError(f"completion: {shell} needs one more package: pip install shtab") from None
     print(script.getvalue(), end="")
 
 
