@@ -21,9 +21,12 @@ from torch import nn
 from wug.core import index
 from wug.core.errors import UserError
 from wug.records import write_atomic
+from wug.records.files import parse_json, plain_file
 from wug.sources.sequences import SequenceTask
 
 PLACE = "models/*.safetensors"
+# Of the JSON that says what a network is.
+MOST_ABOUT = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +54,11 @@ def find_checkpoints(roots: Iterable[Path]) -> Iterator[Checkpoint]:
     for root in roots:
         top = root.resolve()
         for path in sorted(top.rglob(PLACE)):
-            if path in seen or not path.is_file() or not path.resolve().is_relative_to(top):
+            try:
+                plain_file(path, top)
+            except OSError:
+                continue
+            if path in seen:
                 continue
             seen.add(path)
             folder = path.relative_to(top.parent).parent.parent
@@ -67,7 +74,10 @@ def read_about(path: Path) -> dict[str, Any]:
     """
     try:
         with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {})["about"])
+            text = (file.metadata() or {})["about"].encode()
+        if len(text) > MOST_ABOUT:
+            raise ValueError(f"it says {len(text)} bytes of itself")
+        about = parse_json(text)
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise UserError(f"lab: {path.name} is no network that wug kept: {error!r}.") from None
     expected = {"model": str, "model_options": dict}
