@@ -279,11 +279,16 @@ def test_news_are_not_cut_off(client: Client, monkeypatch: pytest.MonkeyPatch) -
             data += more
 
 
+@pytest.mark.parametrize(
+    "rest", [b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\nZZZ\r\n"]
+)
+@pytest.mark.parametrize("host", [b"localhost", b"evil.example"])
 def test_who_leaves_early_is_no_error(
-    client: Client, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    head = (b"POST /lab/answer HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            b"Content-Length: 100\r\n\r\n{")  # fmt: skip
+    client: Client, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,
+    host: bytes, rest: bytes,
+) -> None:  # fmt: skip
+    head = b"POST /lab/answer HTTP/1.1\r\nHost: " + host + b"\r\n"
+    head += b"Content-Type: application/json\r\n" + rest
     for _ in range(5):
         with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
             connection.sendall(head)

@@ -12,12 +12,14 @@ import mimetypes
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from anyio import CapacityLimiter, fail_after, to_thread
+from h11 import LocalProtocolError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -95,7 +97,9 @@ class Guard:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
-            await send(message)
+            # A body that is no HTTP is refused below us, while we still answer its head.
+            with suppress(LocalProtocolError):
+                await send(message)
 
         answer = self.refusal(Request(scope)) if self.token else None
         await (answer or self.app)(scope, receive, send_with_headers)
@@ -304,7 +308,7 @@ def make_app(
         ]
     routes.append(Route("/{name}", page))
     middleware = [
-        Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
         Middleware(Guard, token=token),
+        Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
     ]
     return Starlette(routes=routes, middleware=middleware)
