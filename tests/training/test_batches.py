@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from wug.core.errors import UserError
 from wug.sources.sequences import SequenceSet
 from wug.training.batches import Batches
 from wug.training.sequence_plan import SequencePlan
@@ -65,3 +66,9 @@ def test_levels_are_drawn_by_a_power_of_theirs(power, shares):
     counts = torch.bincount(Batches(examples, plan, seed=0).at(0).levels)[1:]
     # Binomial with n = 3,000 and p of at most 1/2: five standard deviations are at most 137.
     assert (counts - 500 * torch.tensor(shares)).abs().max() < 137
+
+
+def test_no_examples_are_a_sentence():
+    examples = some_examples()[torch.zeros(0, dtype=torch.int64)]
+    with pytest.raises(UserError, match="number of examples must be at least 1; got 0"):
+        Batches(examples, SequencePlan(steps=1), seed=0)

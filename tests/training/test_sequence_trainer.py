@@ -1,6 +1,7 @@
 """The sequence trainer against a plain loop, and what it promises beside training."""
 
 import json
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch.nn.functional as F
 from safetensors import safe_open
 
 from wug.core.errors import UserError
-from wug.core.schedules import WarmUp
+from wug.core.schedules import Constant, WarmUp
 from wug.models.ndr import NDR
 from wug.tasks.productivity.ctl import CTL
 from wug.training.sequence_plan import SequenceLot, SequencePlan
@@ -285,3 +286,11 @@ def test_bad_plans():
         SequencePlan(steps=0)
     with pytest.raises(UserError, match="optimiser must be one of"):
         SequencePlan(steps=1, optimiser="sgd")
+
+
+@pytest.mark.parametrize("rate", [1e38, 1e300, math.inf])
+@pytest.mark.parametrize("optimiser", ["adam", "adamw", "muon"])
+def test_a_rate_beyond_all_bounds_is_an_outcome(rate, optimiser):
+    fleet = make_fleet(learning_rate=Constant(rate), optimiser=optimiser, clip_norm=None)
+    (result,) = fleet.train()
+    assert result.outcome["status"] == "diverged" and result.outcome["diverged"]

@@ -7,6 +7,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from wug.core.errors import require_at_least
 from wug.functional.streams import stream_key
 from wug.sources.sequences import SequenceSet
 from wug.training.sequence_plan import SequencePlan
@@ -35,6 +36,7 @@ class Batches:
     """
 
     def __init__(self, examples: SequenceSet, plan: SequencePlan, seed: int) -> None:
+        require_at_least("Batches", "number of examples", len(examples), 1)
         self.examples, self.plan, self.seed = examples, plan, seed
         self.size = min(plan.batch_size, len(examples))
         self.num_batches = len(examples) // self.size

@@ -38,6 +38,8 @@ WATCHED: tuple[Split, ...] = ("validation", "ood_validation")
 FINAL_EVALUATIONS = 4
 # By which share of the time there is an evaluation, however few steps that may be.
 FIRST_EVALUATION = 0.2
+# What torch does with a larger one is no float any more; weights are lost long before.
+LARGEST_RATE = 1e37
 
 
 def widths_below(longest: int) -> list[int]:
@@ -207,7 +209,7 @@ class SequenceFleet:
                     nn.utils.clip_grad_norm_(parameters, plan.clip_norm)
                 for optimiser in self.optimisers:
                     for group in optimiser.param_groups:
-                        group["lr"] = float(rate)
+                        group["lr"] = min(float(rate), LARGEST_RATE)
                     optimiser.step()
                 if self.averaged is not None:
                     self.averaged.update_parameters(self.model)
