@@ -294,7 +294,22 @@ def test_who_leaves_early_is_no_error(
             connection.sendall(head)
             time.sleep(0.1)
     assert client.get("/live.html")[0] == 200
-    assert "Traceback" not in capfd.readouterr().err + caplog.text
+    assert capfd.readouterr().err == "" and caplog.text == ""
+
+
+def test_nonsense_after_the_answer_began_is_no_error(
+    client: Client, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+        head = b"GET /live/events HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.sendall(head)
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
+        connection.sendall(b"ZZZ\r\n")
+        with suppress(ConnectionResetError):
+            while connection.recv(65_536):
+                pass
+    assert client.get("/live.html")[0] == 200
+    assert capfd.readouterr().err == "" and caplog.text == ""
 
 
 def test_a_token_is_asked_for() -> None:

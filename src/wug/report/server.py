@@ -12,14 +12,12 @@ import mimetypes
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from anyio import CapacityLimiter, fail_after, to_thread
-from h11 import LocalProtocolError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -97,9 +95,7 @@ class Guard:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
-            # A body that is no HTTP is refused below us, while we still answer its head.
-            with suppress(LocalProtocolError):
-                await send(message)
+            await send(message)
 
         answer = self.refusal(Request(scope)) if self.token else None
         await (answer or self.app)(scope, receive, send_with_headers)
@@ -201,12 +197,26 @@ def to_json(data: Any, status: int = 200) -> Response:
 
 
 class ImpatientProtocol(H11Protocol):
-    """Closes a connection that sends no whole request in time, be it the first or a later one."""
+    """Closes a connection that sends no whole request in time, be it the first or a later one.
+
+    The server's own has no time limit for a request, and answers twice if a body is no HTTP.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to watch."""
         super().connection_made(transport)
         self.loop.call_later(REQUEST_SECONDS, self.look, self.cycle)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; who is still at work on its first part need not answer, too."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            return super().send_400_response(msg)
+        cycle.disconnected = True
+        cycle.message_event.set()
+        if cycle.response_started:
+            return self.transport.close()
+        return super().send_400_response(msg)
 
     def look(self, last: object) -> None:
         """Close the connection if its last request is still the one that was answered then."""
