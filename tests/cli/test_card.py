@@ -93,3 +93,10 @@ def test_bad_options_are_a_sentence_and_leave_nothing(
 def test_an_unknown_task(capsys):
     assert main(["card", "ndr", "--tasks", "chess"]) == 2
     assert "unknown task 'chess'" in capsys.readouterr().err
+
+
+def test_the_help_says_that_the_file_is_run(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["card", "--help"])
+    said = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Your file is imported: what stands in it runs, with your rights." in said

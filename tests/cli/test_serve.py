@@ -5,11 +5,13 @@ import http.client
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ uvicorn = pytest.importorskip("uvicorn", reason='needs uvicorn: pip install "wug
 
 from wug.report.live import LiveSite  # noqa: E402
 from wug.report.progress import Watch  # noqa: E402
-from wug.report.server import HEADERS, MOST_BYTES, events, make_app  # noqa: E402
+from wug.report.server import HEADERS, MOST_BYTES, events, make_app, make_server  # noqa: E402
 from wug.report.sources import find_sources  # noqa: E402
 
 RUN = results_folder() / "madsen2020.four_inputs" / "paper"
@@ -81,7 +83,7 @@ class Client:
 def running(roots: list[Path], **options: Any) -> Iterator[Client]:
     listener = listen("127.0.0.1", 0)
     app = make_app(roots, **{"lab": Echo(), **options})
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    server = make_server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
@@ -180,6 +182,136 @@ def test_pages_of_others_can_not_ask(client: Client) -> None:
     assert "access-control-allow-origin" not in client.get("/lab/checkpoints")[2]
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"origin": "http://HOST"}, 200),
+        ({"origin": "http://HOST", "sec_fetch_site": "same-origin"}, 200),
+        ({"sec_fetch_site": "none"}, 200),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "http://localhost:1"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": ""}, 403),
+        ({"sec_fetch_site": "cross-site"}, 403),
+        ({"sec_fetch_site": "same-site"}, 403),
+    ],
+)
+def test_only_the_own_page_may_ask(client: Client, headers: dict[str, str], status: int) -> None:
+    own = {name: v.replace("HOST", f"127.0.0.1:{client.port}") for name, v in headers.items()}
+    body = json.dumps({"checkpoint": "a", "input": "1"}).encode()
+    kind = "application/json"
+    assert client.ask("POST", "/lab/answer", body, content_type=kind, **own)[0] == status
+
+
+def test_what_utf_8_can_not_hold_is_answered(client: Client) -> None:
+    status, body = client.lab(b'{"checkpoint": "a", "input": "\\ud800"}')
+    assert status == 200 and json.loads(body) == {"echo": "\ud800"}
+    status, body = client.lab(b'{"checkpoint": "\\ud800", "input": ""}')
+    assert status == 400 and "no network" in json.loads(body)["error"]
+
+
+class Stuck(Echo):
+    """A lab whose answers never come."""
+
+    def __init__(self) -> None:
+        self.end = threading.Event()
+
+    def answer(self, checkpoint: str, text: str) -> dict[str, Any]:
+        self.end.wait(60)
+        return {}
+
+
+def test_a_lab_that_hangs_takes_no_page_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wug.report.server.LAB_SECONDS", 3.0)
+    lab, found = Stuck(), []
+    with running([RUN], lab=lab) as client:
+        assert client.get("/index.html")[0] == 200
+        question = {"checkpoint": "a", "input": "1"}
+        askers = [
+            threading.Thread(target=lambda: found.append(client.lab(question)[0]))
+            for _ in range(60)  # more than there are threads for pages
+        ]
+        for asker in askers:
+            asker.start()
+        time.sleep(1)
+        assert client.get("/index.html")[0] == 200
+        for asker in askers:
+            asker.join()
+        assert set(found) == {503, 504}
+        assert client.get("/index.html")[0] == 200
+        lab.end.set()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET / HT",
+        b"GET /live.html HTTP/1.1\r\nHost: localhost\r\n",
+        b"GET /live.html HTTP/1.1\r\nHost: localhost\r\n\r\nGET /li",
+        b"GET /live.html HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n",
+        b"POST /lab/answer HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 100\r\n\r\n{",
+    ],
+)
+def test_half_a_request_does_not_hold_a_connection(
+    client: Client, sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wug.report.server.REQUEST_SECONDS", 1.0)
+    monkeypatch.setattr("wug.report.server.BODY_SECONDS", 1.0)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+        connection.sendall(sent)
+        with suppress(ConnectionResetError):
+            while connection.recv(65_536):
+                pass
+
+
+def test_news_are_not_cut_off(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wug.report.server.REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr("wug.report.server.HEARTBEAT_SECONDS", 1.0)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+        connection.sendall(b"GET /live/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        data = b""
+        while data.count(b": still here") < 2:
+            more = connection.recv(65_536)
+            assert more
+            data += more
+
+
+@pytest.mark.parametrize(
+    "rest", [b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\nZZZ\r\n"]
+)
+@pytest.mark.parametrize("host", [b"localhost", b"evil.example"])
+def test_who_leaves_early_is_no_error(
+    client: Client, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,
+    host: bytes, rest: bytes,
+) -> None:  # fmt: skip
+    head = b"POST /lab/answer HTTP/1.1\r\nHost: " + host + b"\r\n"
+    head += b"Content-Type: application/json\r\n" + rest
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+            connection.sendall(head)
+            time.sleep(0.1)
+    assert client.get("/live.html")[0] == 200
+    assert capfd.readouterr().err == "" and caplog.text == ""
+
+
+def test_nonsense_after_the_answer_began_is_no_error(
+    client: Client, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+        head = b"GET /live/events HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.sendall(head)
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
+        connection.sendall(b"ZZZ\r\n")
+        with suppress(ConnectionResetError):
+            while connection.recv(65_536):
+                pass
+    assert client.get("/live.html")[0] == 200
+    assert capfd.readouterr().err == "" and caplog.text == ""
+
+
 def test_a_token_is_asked_for() -> None:
     with running([RUN], token="öpen", hosts=("*",)) as client:
         for path in ("/index.html", "/lab/checkpoints", "/live/events", "/assets/site.js",
@@ -258,9 +390,17 @@ def test_news_come_when_there_are_some(tmp_path: Path) -> None:
     assert found[1][0]["lots"][0]["curves"] == {"train": [[1, 0.5], [2, 0.25]]}
 
 
-def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "sentence"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")],
+)
+def test_the_command_serves_until_it_is_ended(
+    tmp_path: Path, number: signal.Signals, code: int, sentence: str
+) -> None:
     command = [sys.executable, "-m", "wug", "serve", str(tmp_path), "--port", "0", "--token", "a"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
@@ -272,8 +412,13 @@ def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
             assert client.get("/lab.html")[0] == 403
             status, body, _ = client.get("/lab/checkpoints", cookie="wug_token=a")
             assert status == 200 and json.loads(body) == {"checkpoints": [], "problems": []}
-            process.send_signal(signal.SIGINT)
-            assert process.wait(30) in (0, 130)
+            process.send_signal(number)
+            assert process.wait(30) == code
+            assert process.stderr is not None
+            assert (
+                process.stderr.read()
+                == f"wug: {sentence}; the same command goes on where it stopped.\n"
+            )
         finally:
             process.kill()
 

@@ -149,3 +149,53 @@ def test_parquet(tmp_path: Path) -> None:
     path.write_bytes(b"no parquet")
     with pytest.raises(UserError, match="can't be read"):
         read_table(path)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_twenty_thousand_columns(tmp_path: Path, separator: str) -> None:
+    names = [f"column{place}" for place in range(20_000)]
+    path = written(
+        tmp_path / "data.csv", f"{separator.join(names)}\n{separator.join('1' * 20_000)}\n"
+    )
+    assert read_table(path).names == names
+
+
+def test_a_cell_may_not_be_endless(tmp_path: Path) -> None:
+    for text in (f"a,b\n1,{'2' * 200_000}\n", f"a{'b' * 200_000}\n1\n", f'a,"{"b" * 200_000}\n'):
+        with pytest.raises(UserError, match="can't be read: a cell has more than 131072 letters"):
+            read_table(written(tmp_path / "data.csv", text))
+
+
+@pytest.mark.parametrize("content", [b"a,b\n" + b"1,2\n" * 250_000, bytes(2_000_000), b"a" * 10**6])
+def test_unpacking_stops_at_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    path = tmp_path / "data.csv.gz"
+    path.write_bytes(gzip.compress(content))
+    monkeypatch.setenv("WUG_UNPACK_GB", "0.0005")
+    sentence = r"can't be read: it holds more than 0\.0005 GB unpacked; .* set WUG_UNPACK_GB"
+    with pytest.raises(UserError, match=sentence):
+        read_table(path)
+
+
+def test_the_limit_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "data.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 250_000))
+    monkeypatch.setenv("WUG_UNPACK_GB", "0.0011")
+    assert len(read_table(path).numbers["a"]) == 250_000
+    monkeypatch.setenv("WUG_UNPACK_GB", "lots")
+    with pytest.raises(UserError, match="WUG_UNPACK_GB must be a number of gigabytes"):
+        read_table(path)
+
+
+def test_a_parquet_file_of_few_bytes_and_many_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "data.parquet"
+    parquet.write_table(pyarrow.table({"a": np.zeros(10**6)}), path)
+    assert path.stat().st_size < 20_000
+    monkeypatch.setenv("WUG_UNPACK_GB", "0.007")
+    with pytest.raises(UserError, match=r"more than 0\.007 GB unpacked"):
+        read_table(path)

@@ -1,7 +1,9 @@
 """A fit as JSON: what is read predicts what was written."""
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,4 +83,51 @@ def test_damage_is_said(model: NamedRegressor, missing: str, tmp_path: Path) -> 
     del data[missing]
     (tmp_path / FILE_NAME).write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(UserError, match=f"is damaged: KeyError\\('{missing}'\\)"):
+        read_fit(tmp_path)
+
+
+GOOD: dict[str, Any] = {
+    "format": 1, "target": "y", "columns": ["a", "b"], "expression": "2*a*b",
+    "weights": {"exponents": [[1, 1]], "coefficients": [[2]], "powers": [1]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"columns": [1, 2]},
+        {"columns": [None, []]},
+        {"columns": "ab", "target": 5},
+        {"columns": ["a"]},
+        {"columns": ["a", "b", "c"]},
+        {"expression": {}},
+        {"weights": {**GOOD["weights"], "powers": [10**400]}},
+        {"weights": {**GOOD["weights"], "powers": [[1]]}},
+        {"weights": {**GOOD["weights"], "exponents": [10**400]}},
+        {"weights": {**GOOD["weights"], "exponents": 1}},
+        {"weights": {**GOOD["weights"], "coefficients": [[2, 3]]}},
+        {"weights": []},
+    ],
+)
+def test_fits_of_others_are_one_sentence(change: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_text(json.dumps(GOOD))
+    assert read_fit(tmp_path).predict(np.array([[3.0, 4.0]])) == [24]
+    (tmp_path / FILE_NAME).write_text(json.dumps({**GOOD, **change}))
+    with pytest.raises(UserError, match="is damaged: .* Fit again"):
+        read_fit(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"[" * 100_000, b'{"a":' * 300 + b"1" + b"}" * 300, b"9" * 10_000, b"\xff", b""]
+)
+def test_json_of_others_is_one_sentence(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(data)
+    with pytest.raises(UserError, match="is damaged"):
+        read_fit(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names there")
+def test_a_pipe_is_no_fit(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / FILE_NAME)
+    with pytest.raises(UserError, match="holds no fit: .* not a plain file"):
         read_fit(tmp_path)

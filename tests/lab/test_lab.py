@@ -1,6 +1,7 @@
 """Kept networks: found, loaded, asked; and files that try to be more than weights."""
 
 import json
+import math
 import os
 from pathlib import Path
 
@@ -213,3 +214,64 @@ def test_torn_files_and_links_are_left_out(kept: Path, tmp_path: Path) -> None:
     listing = Lab([root]).checkpoints()
     assert listing["checkpoints"] == []
     assert [text.split(":")[0] for text in listing["problems"]] == ["root/torn"]
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "sentence"),
+    [
+        ("model_options", {"num_steps": 10**9}, "num_steps may be 1000"),
+        ("model_options", {"num_layers": math.nan}, "num_layers may be 1000"),
+        ("model_options", {"test_steps": 1e300}, "test_steps may be 1000"),
+        ("model_options", {"features": 10**400}, "features may be 10000"),
+        ("model_options", {"units": ["nau"] * 2_000}, "units may have 1000 items"),
+        ("task_options", {"num_functions": 10**9}, "num_functions may be 1000"),
+        ("task_options", {"train_lengths": [2, 10**12]}, "train_lengths may be 10000"),
+    ],
+)
+def test_work_without_end_is_refused(
+    kept: Path, tmp_path: Path, part: str, change: dict[str, object], sentence: str
+) -> None:
+    about = {"model": "ndr", "model_options": NDR, "task": "ctl",
+             "task_options": {"order": "forward"}}  # fmt: skip
+    about[part] = {**about[part], **change}  # type: ignore[dict-item]
+    source = next(find_checkpoints([kept])).path
+    write(tmp_path, "good", {"model": "ndr", "model_options": NDR, "task": "ctl"}, source)
+    write(tmp_path, "endless", about, source)
+    lab = Lab([tmp_path])
+    listing = lab.checkpoints()
+    assert len(listing["checkpoints"]) == 1 and sentence in listing["problems"][0]
+    (bad,) = (one.id for one in find_checkpoints([tmp_path]) if "endless" in one.name)
+    with pytest.raises(UserError, match=sentence):
+        lab.answer(bad, "101 d")
+
+
+@pytest.mark.parametrize("field", ["about", "labels"])
+@pytest.mark.parametrize("depth", [150, 900, 20_000])
+def test_nested_json_costs_its_file_alone(
+    kept: Path, tmp_path: Path, field: str, depth: int
+) -> None:
+    source = next(find_checkpoints([kept])).path
+    write(tmp_path, "good", {"model": "ndr", "model_options": NDR, "task": "ctl"}, source)
+    nested = "[" * depth + "]" * depth
+    text = (
+        nested if field == "about" else f'{{"model":"ndr","model_options":{{}},"labels":{nested}}}'
+    )
+    save_file({"a": torch.zeros(2)}, tmp_path / "models" / "bad.safetensors", {"about": text})
+    listing = Lab([tmp_path]).checkpoints()
+    assert len(listing["checkpoints"]) == 1
+    assert "nested too deeply" in listing["problems"][0] and "/bad: " in listing["problems"][0]
+
+
+def test_a_file_that_says_too_much_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "long", {"model": "ndr", "model_options": {}, "labels": {"a": "b" * 10**6}})
+    assert "bytes of itself" in Lab([tmp_path]).checkpoints()["problems"][0]
+
+
+def test_no_file_ends_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(path: Path) -> None:
+        raise MemoryError("too much")
+
+    write(tmp_path, "x", {"model": "ndr", "model_options": {}})
+    monkeypatch.setattr("wug.lab.bench.read_about", broken)
+    (problem,) = Lab([tmp_path]).checkpoints()["problems"]
+    assert "MemoryError" in problem

@@ -384,3 +384,12 @@ def test_bad_arguments():
         make(readout="all")
     with pytest.raises(UserError, match="variant must be one of graves, universal; got 'mean'"):
         make(halting="mean")
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_a_batch_without_rows(attention):
+    generator = torch.Generator().manual_seed(0)
+    model = Transformer(10, 3, features=16, attention=attention, generator=generator)
+    for width in (0, 5):
+        tokens, lengths = torch.zeros(0, width, dtype=torch.int64), torch.zeros(0).long()
+        assert model(tokens, lengths).shape == (0, 3)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.records.errors import RunFolderError
-from wug.records.hashing import seal
+from wug.records.hashing import digest, seal
 from wug.records.schema import Record
 from wug.records.segments import decode_segment, encode_segment
 
@@ -73,3 +73,41 @@ def test_without_its_header_a_segment_is_lost(records: list[Record]) -> None:
 def test_another_format_is_refused_not_taken_for_damage() -> None:
     with pytest.raises(RunFolderError, match="has format 2, and this version of wug reads"):
         decode_segment(seal({"wug_records": 2}), PATH)
+
+
+def sealed(body: bytes) -> bytes:
+    return b'{"check":"%s",%s\n' % (digest(body).encode(), body[1:])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"outcome":%s}' % (b"[" * 100_000),
+        b'{"outcome":%s%s}' % (b"[" * 500, b"]" * 500),
+        b'{"outcome":%s1%s}' % (b'{"a":' * 101, b"}" * 101),
+        b'{"seed":%s}' % (b"1" * 10_000),
+        b'{"a":1}{}',
+        b'{"\xff":1}',
+        b'{"config":[],"versions":{}}',
+        b'{"check":}',
+    ],
+)
+def test_a_sealed_line_that_is_no_record_costs_itself_alone(
+    records: list[Record], body: bytes
+) -> None:
+    lines = encode_segment(records).splitlines(keepends=True)
+    lines[2] = sealed(body)
+    segment = decode_segment(b"".join(lines), PATH)
+    assert segment.records == (records[0], *records[2:])
+    assert [problem.line for problem in segment.problems] == [3]
+
+
+def test_a_header_that_is_no_header_is_named() -> None:
+    for body in (b'{"shared":%s}' % (b"[" * 100_000), b'{"count":%s}' % (b"9" * 10_000)):
+        (problem,) = decode_segment(sealed(body), PATH).problems
+        assert problem.line == 1
+
+
+def test_brackets_side_by_side_are_not_deep(make_record: Callable[..., Record]) -> None:
+    wide = make_record(outcome={"rows": [[i, [i]] for i in range(1_000)], "text": "[{" * 500})
+    assert decode_segment(encode_segment([wide]), PATH).records == (wide,)

@@ -1,4 +1,5 @@
 import errno
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -13,8 +14,10 @@ from wug.records import (
     RunStore,
     StorageError,
     clear_run,
+    pack_run,
     read_run,
 )
+from wug.records.hashing import digest, seal
 
 
 @pytest.fixture
@@ -219,3 +222,97 @@ def test_clearing_does_not_follow_links(store: RunStore, tmp_path: Path) -> None
     (store.folder / "checkpoints").symlink_to(tmp_path / "elsewhere")
     clear_run(store.folder)
     assert (tmp_path / "elsewhere" / "precious").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")
+@pytest.mark.parametrize("how", ["pipe", "folder", "loop", "/dev/zero", "nowhere", "aside"])
+def test_what_is_no_file_is_moved_aside_unread(store: RunStore, how: str) -> None:
+    path = store.folder / "records" / f"000009-x-{'0' * 16}.jsonl"
+    if how == "pipe":
+        os.mkfifo(path)
+    elif how == "folder":
+        path.mkdir()
+        (path / "within").touch()
+    else:
+        path.symlink_to(path.name if how == "loop" else how)
+    for _ in range(2):  # the second time something is in its place already
+        again = reopen(store)
+        (problem,) = again.set_aside
+        assert problem.path == path and "can't be read" in problem.reason
+        assert not os.path.lexists(path) and len(again.finished()) == 3
+        (moved,) = store.folder.glob("aside/*.unread")
+        assert str(problem) in moved.with_suffix(".txt").read_text()
+        path.symlink_to("nowhere")
+
+
+def test_a_file_that_may_not_be_read_is_named_and_stays(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path,) = store.folder.glob("records/*")
+
+    read = Path.read_bytes
+
+    def refuse(one: Path) -> bytes:  # not by mode: root may read everything
+        if one == path:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return read(one)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", refuse)
+        with pytest.raises(RunFolderError, match=r"\.jsonl can't be read: Permission denied"):
+            reopen(store)
+    assert path.exists() and len(reopen(store).finished()) == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")
+def test_pipes_make_nobody_wait(store: RunStore, tmp_path: Path) -> None:
+    (store.folder / "progress").mkdir()
+    for name in ("progress/nau.jsonl", "catalog.json"):
+        os.mkfifo(store.folder / name)
+    store.report_progress("nau", step=1)
+    with pytest.raises(RunFolderError, match=r"catalog\.json can't be read: it is not a plain"):
+        pack_run(store, tmp_path / "packed")
+    store.write_catalog({})
+    (store.folder / "models").mkdir()
+    os.mkfifo(store.folder / "models" / "x.safetensors")
+    with pytest.raises(RunFolderError, match=r"x\.safetensors can't be read: it is not a plain"):
+        pack_run(store, tmp_path / "packed", models=["x"])
+    (store.folder / "run.json").unlink()
+    os.mkfifo(store.folder / "run.json")
+    for use in (reopen, lambda store: clear_run(store.folder)):
+        with pytest.raises(RunFolderError, match=r"run\.json can't be read: it is not a plain"):
+            use(store)
+
+
+def test_after_a_million_segments_records_are_still_seen(
+    store: RunStore, make_record: Callable[..., Record]
+) -> None:
+    (path,) = store.folder.glob("records/*")
+    path.rename(path.with_name(f"999999{path.name[6:]}"))
+    store.append("nau", [make_record(2, seconds=9.0), make_record(3)])
+    store.append("nau", [make_record(4)])
+    names = [path.name.split("-")[0] for path in store._segment_paths()]
+    assert names == ["999999", "1000000", "1000001"]
+    again = reopen(store)
+    assert [record.seed for record in again.records()] == [0, 1, 2, 3, 4]
+    assert list(again.records())[2].seconds == 0.25  # the older of two
+
+
+def test_records_that_others_sealed_do_not_stop_a_run(
+    store: RunStore, make_record: Callable[..., Record], tmp_path: Path
+) -> None:
+    """A config that is not finite and a curve of texts are read, but can't be written again."""
+    one = make_record(7)
+    fields = {name: value for name, value in json.loads(one.to_line()).items() if name != "check"}
+    odd = [{**fields, "key": {"a": 1}, "curves": {"loss": ["x"]}}, {**fields, "config": "nan"}]
+    shared = json.dumps({**one.shared(), "nan": {"rate": float("nan")}}).encode()
+    path = store.folder / "records" / f"000009-x-{'0' * 16}.jsonl"
+    for count, reason in ((4, "is damaged and"), (2, "holds a record that")):
+        body = b'{"count":%d,"shared":%s,"wug_records":1}' % (count, shared)
+        header = b'{"check":"%s",%s\n' % (digest(body).encode(), body[1:])
+        path.write_bytes(header + b"".join(map(seal, odd)))
+        with pytest.raises(RunFolderError, match=f"{reason} can't be packed"):
+            pack_run(read_run(store.folder), tmp_path / "packed")
+        again = reopen(store)
+        assert len(again.set_aside) == (1 if count == 4 else 0)
+        assert len(again.finished()) == (3 if count == 4 else 5)

@@ -35,10 +35,11 @@ def card(
 
     The class is called as MyModel(num_tokens, num_classes), its objects as model(tokens, lengths)
     with tokens (batch, seq) and lengths (batch,), and they return logits (batch, num_classes).
+    Your file is imported: what stands in it runs, with your rights.
 
     Args:
-        model: Your class, as file.py:MyModel or module:MyModel, or a model that is here: ndr,
-            relative, transformer, lstm, bilstm, in the size of a rival.
+        model: Your class, as file.py:MyModel or module:MyModel, which is run; or a model that is
+            here: ndr, relative, transformer, lstm, bilstm, in the size of a rival.
         minutes: Time in all, which the tasks share evenly.
         rivals: Train the models that are here, too; each gets the same time.
         tasks: Which tasks; all if not given.

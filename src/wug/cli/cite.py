@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 
 from wug.core import index
-from wug.core.errors import unknown_name
+from wug.core.errors import UserError, unknown_name
 
 
 def bibliography() -> dict[str, str]:
@@ -32,4 +32,6 @@ def cite(keys: Annotated[tuple[str, ...], tyro.conf.Positional]) -> None:
         if key not in known and key not in entries:
             raise unknown_name("key", key, (*known, *entries))
         wanted.update(dict.fromkeys((key,) if key in entries else known[key]))
-    print("\n\n".join(entries[key] for key in wanted))
+    print("\n\n".join(entries[key] for key in wanted if key in entries))
+    if missing := [key for key in wanted if key not in entries]:
+        raise UserError(f"cite: references.bib has no entry for {', '.join(missing)}.")

@@ -1,14 +1,16 @@
 """The entry point: gathers the verbs, and turns errors into a sentence and an exit code.
 
-Exit codes: 0 done, 1 failed while running, 2 bad input, 130 interrupted.
+Exit codes: 0 done, 1 failed while running, 2 bad input, 130 interrupted, 143 ended by SIGTERM.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 import tyro
@@ -34,10 +36,13 @@ def completion(shell: Annotated[Literal["bash", "zsh", "tcsh"], tyro.conf.Positi
         shell: Your shell.
     """
     script = io.StringIO()
-    with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
-        tyro.extras.subcommand_cli_from_dict(
-            VERBS, prog="wug", args=["--tyro-print-completion", shell], config=MARKERS
-        )
+    try:
+        with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
+            tyro.extras.subcommand_cli_from_dict(
+                VERBS, prog="wug", args=["--tyro-print-completion", shell], config=MARKERS
+            )
+    except ImportError:
+        raise UserError(f"completion: {shell} needs one more package: pip install shtab") from None
     print(script.getvalue(), end="")
 
 
@@ -66,16 +71,34 @@ DESCRIPTION = (
 )
 
 
+class Terminated(BaseException):
+    """SIGTERM came; as after Ctrl-C, everybody tidies up on the way out."""
+
+
+@contextlib.contextmanager
+def sigterm_raises() -> Iterator[None]:
+    """Turn SIGTERM into an exception, where that can be done."""
+
+    def end(number: int, frame: object) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
-        result = tyro.extras.subcommand_cli_from_dict(
-            VERBS,
-            prog="wug",
-            description=DESCRIPTION,
-            args=args,
-            config=MARKERS,
-        )
+        with sigterm_raises():
+            result = tyro.extras.subcommand_cli_from_dict(
+                VERBS, prog="wug", description=DESCRIPTION, args=args, config=MARKERS
+            )
     except (UserError, RunFolderError) as error:
         print(f"wug: {error}", file=sys.stderr)
         return 2
@@ -85,6 +108,9 @@ def main(args: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("wug: interrupted; the same command goes on where it stopped.", file=sys.stderr)
         return 130
+    except Terminated:
+        print("wug: ended by SIGTERM; the same command goes on where it stopped.", file=sys.stderr)
+        return 143
     except BrokenPipeError:  # wug show ... | head
         sys.stderr.close()
         return 0

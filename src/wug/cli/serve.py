@@ -4,47 +4,39 @@ from __future__ import annotations
 
 import secrets
 import socket
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import tyro
 
 from wug.core import index
 from wug.core.errors import UserError
 from wug.core.folders import RUNS, results_folder
-
-if TYPE_CHECKING:
-    from wug.lab import Lab
+from wug.core.side_process import SideProcess
 
 FITS = Path("fits")
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-class LateLab:
-    """The lab, made when it is first asked: torch takes a while to load.
+class LabAside:
+    """The lab in a process of its own: torch takes a while to load, a kept network to answer.
 
     Args:
         roots: Folders of trained networks.
     """
 
     def __init__(self, roots: tuple[Path, ...]) -> None:
-        self.roots = roots
-
-    @cached_property
-    def lab(self) -> Lab:
-        """The lab itself."""
-        from wug.lab import Lab
-
-        return Lab(self.roots)
+        self.process = SideProcess("lab", "wug.lab:Lab", roots)
 
     def checkpoints(self) -> dict[str, Any]:
         """Return the networks that can be asked."""
-        return self.lab.checkpoints()
+        found: dict[str, Any] = self.process.call("checkpoints")
+        return found
 
     def answer(self, checkpoint: str, text: str) -> dict[str, Any]:
         """Return what a network makes of an input."""
-        return self.lab.answer(checkpoint, text)
+        found: dict[str, Any] = self.process.call("answer", checkpoint, text)
+        return found
 
 
 def serve(
@@ -70,9 +62,7 @@ def serve(
     if not 0 <= port < 2**16:
         raise UserError(f"serve: port must be from 0 to 65535; got {port}.")
     try:
-        import uvicorn
-
-        from wug.report.server import LOCAL_HOSTS, make_app
+        from wug.report.server import LOCAL_HOSTS, make_app, make_server
     except ModuleNotFoundError as error:
         raise UserError(f'serve: {error.name} is missing: pip install "wug[serve]"') from None
     roots = folders or (RUNS, FITS, results_folder())
@@ -81,7 +71,7 @@ def serve(
     app = make_app(
         roots,
         entries=[e.to_json() for e in (*index.entries("unit"), *index.entries("model"))],
-        lab=LateLab(roots),
+        lab=LabAside(roots),
         token=token,
         hosts=LOCAL_HOSTS if local else ("*",),
     )
@@ -89,11 +79,7 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listener.getsockname()[1]}/"
     print(f"serving {address}{f'?token={token}' if token else ''} (Ctrl-C ends it)", flush=True)
-    # Live pages hold their connection; an end must not wait for them.
-    config = uvicorn.Config(
-        app, log_level="warning", server_header=False, timeout_graceful_shutdown=1
-    )
-    uvicorn.Server(config).run(sockets=[listener])
+    make_server(app).run(sockets=[listener])
 
 
 def listen(host: str, port: int) -> socket.socket:

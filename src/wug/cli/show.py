@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -9,14 +12,21 @@ import tyro
 
 from wug.core.errors import UserError, require_choice, unknown_name
 from wug.core.folders import MANIFEST, find_run
-from wug.records import read_run, write_atomic
+from wug.records import write_atomic
 from wug.report import table_text
 from wug.report.charts import Chart
 from wug.report.figures import figures
 from wug.report.heatmap import to_svg
 from wug.report.site import page_kinds
-from wug.report.sources import FORMULA, Sources, read_formula, read_source, with_layouts
-from wug.stats.comparison_table import make_table, relative_to_baseline
+from wug.report.sources import (
+    FORMULA,
+    RunSource,
+    Sources,
+    read_formula,
+    read_source,
+    with_layouts,
+)
+from wug.stats.comparison_table import ResultTable, relative_to_baseline, table_of
 
 Measure = Literal[
     "success", "solved_at", "sparsity", "error", "iid_error", "accuracy", "iid_accuracy"
@@ -65,9 +75,9 @@ def show(
         raise UserError("show: --out is for a chart; name one with --figure.")
     if is_fit(run):
         raise UserError(f"show: {run} is a fit; name one of its charts with --figure.")
-    opened = read_run(find_run(run))
-    other = None if against is None else read_run(find_run(against))
-    table = make_table(opened, against=other, legacy=legacy)
+    opened = read_source(find_run(run), run)
+    other = None if against is None else read_source(find_run(against), against)
+    table = table_beside(opened, other, legacy=legacy)
     measure = measure or cast(Measure, table.measure)
     if relative and table.baseline is None:
         raise UserError(f"{run} has no baseline row; leave --relative out.")
@@ -89,7 +99,32 @@ def show(
         write_atomic(svg, to_svg(table.title, table.rows, table.columns, cells))
         print(f"wrote {svg}")
     else:
-        table_text.print_table(opened, table, measure, claims=claims)
+        table_text.print_table(opened.run, table, measure, claims=claims)
+    for source in filter(None, (opened, other)):
+        complain(source)
+
+
+def table_beside(source: RunSource, other: RunSource | None, *, legacy: bool) -> ResultTable:
+    """Return the table of a run beside the published numbers, or beside another run.
+
+    Args:
+        source: The run.
+        other: The other run.
+        legacy: Whether to estimate as the published scripts do.
+    """
+    against = None if other is None else other.records
+    table = table_of(
+        source.experiment, source.catalog, source.records, against=against, legacy=legacy
+    )
+    return table if other is None else replace(table, beside=str(other.run.folder))
+
+
+def complain(source: RunSource) -> None:
+    """Say beside the results, so that these can still be piped, what is not in them."""
+    reasons = Counter(odd.reason for odd in source.odd)
+    odd = (f"{count} records: {reason}" for reason, count in reasons.items())
+    for problem in (*source.problems, *odd):
+        print(f"wug: {source.name}: left out: {problem}", file=sys.stderr)
 
 
 def is_fit(name: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import itertools
 import math
 import zlib
@@ -22,14 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wug.core.errors import UserError, unknown_name
+from wug.records.unpacking import LimitedReader, TooMuchError, too_much, unpack_limit
 
 Array = NDArray[np.float64]
 Block = Sequence[Sequence[Any]]
 
 ROWS_OF_A_BLOCK = 50_000
+BYTES_OF_A_READ = 2**16
 SEPARATORS = ",\t;|"
 MISSING = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null", "<na>", "#n/a"))
-UNREADABLE = (OSError, EOFError, zlib.error, csv.Error)
+UNREADABLE = (OSError, EOFError, zlib.error, csv.Error, TooMuchError)
 
 
 class NotNumbers(ValueError):
@@ -78,6 +81,7 @@ def open_table(path: Path) -> Iterator[Source]:
 
     Args:
         path: A file of separated values, perhaps compressed (.gz), or a Parquet file (.parquet).
+            It may hold 1 GB unpacked, or as many as the variable WUG_UNPACK_GB says.
 
     Raises:
         UserError: If the file can't be read, has no rows, or its names don't serve.
@@ -88,14 +92,27 @@ def open_table(path: Path) -> Iterator[Source]:
             with open_parquet(path) as source:
                 yield source
             return
-        opener: Any = gzip.open if suffixes[-1:] == [".gz"] else open
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+        with open_text(path, packed=suffixes[-1:] == [".gz"]) as file:
             yield text_source(path, file, "\t" if {".tsv", ".tab"} & set(suffixes) else None)
     except UnicodeDecodeError:
         raise UserError(f"{path} can't be read: it is not text in UTF-8.") from None
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or str(error)
+        if "field limit" in reason:
+            reason = f"a cell has more than {csv.field_size_limit()} letters"
         raise UserError(f"{path} can't be read: {reason}.") from None
+
+
+@contextmanager
+def open_text(path: Path, *, packed: bool) -> Iterator[IO[str]]:
+    """Open a file of text; a packed one stops at the limit for unpacking."""
+    if not packed:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield file
+        return
+    with gzip.open(path) as unpacked:
+        buffer = io.BufferedReader(LimitedReader(unpacked), BYTES_OF_A_READ)
+        yield io.TextIOWrapper(buffer, encoding="utf-8-sig", newline="")
 
 
 def text_source(path: Path, file: IO[str], separator: str | None) -> Source:
@@ -106,10 +123,18 @@ def text_source(path: Path, file: IO[str], separator: str | None) -> Source:
     if not first:
         raise UserError(f"{path} is empty.")
     if separator is None:
-        separator = max(SEPARATORS, key=lambda s: len(next(csv.reader([first], delimiter=s))))
+        separator = max(SEPARATORS, key=lambda s: num_cells(first, s))
     lines = csv.reader(itertools.chain([first], file), delimiter=separator)
     header = next(lines)
     return Source(header, checked_names(path, header), text_blocks(path, lines, len(header)))
+
+
+def num_cells(line: str, separator: str) -> int:
+    """Count the cells of a line; 1 if a separator leaves a cell that is too long."""
+    try:
+        return len(next(csv.reader([line], delimiter=separator)))
+    except csv.Error:
+        return 1
 
 
 def text_blocks(path: Path, lines: Iterator[list[str]], num_columns: int) -> Iterator[Block]:
@@ -142,6 +167,9 @@ def open_parquet(path: Path) -> Iterator[Source]:
     try:
         with ParquetFile(path) as file:
             header = file.schema_arrow.names
+            # Equal cells take next to no room in the file; as numbers each takes 8 bytes.
+            if 8 * file.metadata.num_rows * len(header) > (limit := unpack_limit()):
+                raise too_much(limit)
             if not file.metadata.num_rows:
                 raise UserError(f"{path} has names and no rows.")
             batches = file.iter_batches(batch_size=ROWS_OF_A_BLOCK)

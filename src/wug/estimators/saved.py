@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from wug.core.errors import UserError
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.regressor import ArithmeticRegressor, Equation
+from wug.records.files import parse_json, read_plain, reason_of
 from wug.training.lots import versions
 
 FORMAT = 1
@@ -177,14 +177,17 @@ def read_fit(folder: Path) -> SavedFit:
     """
     path = folder / FILE_NAME
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(read_plain(path))
     except OSError as error:
-        raise UserError(f"{folder} holds no fit: {FILE_NAME}: {error.strerror}.") from None
-    except ValueError:
-        raise UserError(f"{path} is damaged: it is not JSON. Fit again.") from None
+        raise UserError(f"{folder} holds no fit: {FILE_NAME}: {reason_of(error)}.") from None
+    except ValueError as error:
+        raise UserError(f"{path} is damaged: {error}. Fit again.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise UserError(f"{path} is not a fit of format {FORMAT}, which this wug reads. Fit again.")
     try:
+        texts = (data["target"], data["expression"], *data["columns"])
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("target, expression and columns must be text")
         fit = SavedFit(
             target=data["target"],
             columns=tuple(data["columns"]),
@@ -195,7 +198,9 @@ def read_fit(folder: Path) -> SavedFit:
                 powers=np.array(data["weights"]["powers"], np.float64),
             ),
         )
+        if fit.candidate.exponents.shape[1:] != (len(fit.columns),):
+            raise ValueError("the exponents must be one for each column")
         fit.predict(np.ones((1, len(fit.columns))))
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError) as error:
         raise UserError(f"{path} is damaged: {error!r}. Fit again.") from None
     return fit

@@ -48,7 +48,9 @@ def project_heads(x: Tensor, weight: Tensor, num_heads: int) -> tuple[Tensor, ..
         raise UserError(
             f"x must have {weight.shape[-1]} features in its last axis; got {features}."
         )
-    projected = F.linear(x, weight).view(batch, seq, -1, num_heads, features // num_heads)
+    num_parts = len(weight) // features  # spelled out: of an empty batch it can't be inferred
+    sizes = (batch, seq, num_parts, num_heads, features // num_heads)
+    projected = F.linear(x, weight).view(sizes)
     return projected.permute(2, 0, 3, 1, 4).unbind(0)
 
 

@@ -20,6 +20,12 @@ from wug.training.kept_networks import find_checkpoints, load, read_about, task_
 MOST_LETTERS = 4_000
 NUM_LOADED = 4
 MOST_NUMBERS = 100
+# Weights don't bound how often a layer is applied, nor how large the tables of a task are.
+MOST_STEPS = 1_000
+MOST_SIZE = 10_000
+COUNTED = ("num_", "test_steps")
+# The lab makes no data.
+UNUSED = ("num_train", "num_evaluation", "seed")
 # What a person may begin with: the first of these that a task takes.
 EXAMPLES = ("101 d a b", "b a d 101", "5 d a b", "b a d 5", "[MAX 2 4 [MIN 3 9]]", "((4*7)+2)")
 
@@ -43,10 +49,15 @@ class Lab:
         self._describe = lru_cache(1_000)(self._describe_version)
 
     def _load_version(self, path: Path, version: int) -> tuple[nn.Module, SequenceTask | None]:
+        about = read_about(path)
+        for part in ("model_options", "task_options"):
+            require_bounded(about.get(part), part)
         return load(path, self.device)
 
     def _describe_version(self, path: Path, version: int) -> dict[str, Any]:
         about = read_about(path)
+        for part in ("model_options", "task_options"):
+            require_bounded(about.get(part), part)
         task = task_of(about)
         entry = index.entry("model", about["model"])
         labels = about.get("labels")
@@ -66,8 +77,9 @@ class Lab:
         for checkpoint in find_checkpoints(self.roots):
             try:
                 known = self._describe(checkpoint.path, version_of(checkpoint.path))
-            except (UserError, OSError) as error:
-                problems.append(f"{checkpoint.name}: {error}")
+            except Exception as error:  # one file never ends the whole list
+                reason = error if isinstance(error, UserError | OSError) else repr(error)
+                problems.append(f"{checkpoint.name}: {reason}")
                 continue
             found.append({"id": checkpoint.id, "name": checkpoint.name, **known})
         return {"checkpoints": found, "problems": problems}
@@ -92,6 +104,32 @@ class Lab:
             if task is None:
                 return answer_numbers(network, text)
             return answer_sequence(network, task, text)
+
+
+def require_bounded(options: Any, name: str) -> None:
+    """Raise for options that ask for more work than a person would wait for.
+
+    Example:
+        >>> require_bounded({"num_steps": 14, "num_train": 300_000}, "model_options")
+        >>> require_bounded({"num_steps": 10**9}, "model_options")
+        Traceback (most recent call last):
+        ...
+        wug.core.errors.UserError: lab: num_steps may be 1000; got 1000000000.
+    """
+    if isinstance(options, dict):
+        for key, value in options.items():
+            if key not in UNUSED:
+                require_bounded(value, key)
+    elif isinstance(options, list):
+        if len(options) > MOST_STEPS:
+            raise UserError(f"lab: {name} may have {MOST_STEPS} items; got {len(options)}.")
+        for value in options:
+            require_bounded(value, name)
+    elif isinstance(options, int | float):
+        is_count = name.startswith(COUNTED) and name != "num_positions"
+        most = MOST_STEPS if is_count else MOST_SIZE
+        if not abs(options) <= most:
+            raise UserError(f"lab: {name} may be {most}; got {str(options)[:20]}.")
 
 
 def version_of(path: Path) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from wug.records.atomic import write_atomic
 from wug.records.errors import RunFolderError
+from wug.records.files import plain_file, read_plain, reason_of
 from wug.records.manifest import MANIFEST_NAME, holds_run
 from wug.records.reader import CATALOG_NAME, PACKED_NAME, Run
 from wug.records.schema import Record
@@ -48,6 +49,7 @@ def pack_run(
             f"{run.folder} is damaged and can't be packed ({problems[0]}): run it again first."
         )
     networks = [_model(run, name) for name in models]
+    catalog = _catalog(run)
 
     def order(record: Record) -> str:
         return record.identity
@@ -55,10 +57,12 @@ def pack_run(
     records = sorted(run.records(), key=order)
     if not curves:
         records = [replace(record, curves={}) for record in records]
-    data = encode_segment(records)
+    try:
+        data = encode_segment(records)
+    except (TypeError, ValueError) as error:  # sealed by others, and read as it was
+        raise RunFolderError(f"{run.folder} holds a record that can't be packed: {error}") from None
     write_atomic(destination / PACKED_NAME, lzma.compress(data, preset=9))
-    catalog = run.folder / CATALOG_NAME
-    write_atomic(destination / CATALOG_NAME, catalog.read_bytes() if catalog.exists() else "{}\n")
+    write_atomic(destination / CATALOG_NAME, catalog)
     write_atomic(destination / MANIFEST_NAME, run.manifest.to_text())
     _copy(networks, destination / MODELS)
     traces, left_out = run.traces()
@@ -73,6 +77,17 @@ def pack_run(
     return left_out
 
 
+def _catalog(run: Run) -> bytes:
+    """Reads the catalog as it is; that of a run that has none is empty."""
+    path = run.folder / CATALOG_NAME
+    try:
+        return read_plain(path, run.within)
+    except FileNotFoundError:
+        return b"{}\n"
+    except OSError as error:
+        raise RunFolderError(f"{path} can't be read: {reason_of(error)}.") from error
+
+
 def _model(run: Run, name: str) -> Path:
     """Gives the file of a trained network that can be shipped."""
     known = {path.stem: path for path in sorted(run.folder.glob(f"{MODELS}/[!.]*{SUFFIX}"))}
@@ -80,7 +95,11 @@ def _model(run: Run, name: str) -> Path:
         raise RunFolderError(
             f"{run.folder} has no network {name!r}; it has {', '.join(known) or 'none'}."
         )
-    if (size := known[name].stat().st_size) > MOST_MODEL_BYTES:
+    try:
+        size = plain_file(known[name], run.within).stat().st_size
+    except OSError as error:
+        raise RunFolderError(f"{known[name]} can't be read: {reason_of(error)}.") from error
+    if size > MOST_MODEL_BYTES:
         raise RunFolderError(
             f"{known[name]} is too large to ship: {size / 1e6:.1f} MB; "
             f"{MOST_MODEL_BYTES / 1e6:.0f} MB are the most."

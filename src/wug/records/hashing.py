@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, TypeAlias
 
+from wug.records.files import parse_json
+
 Json: TypeAlias = (
     "None | bool | int | float | str | list[Json] | tuple[Json, ...] | Mapping[str, Json]"
 )
@@ -96,7 +98,7 @@ def unseal(line: bytes) -> dict[str, Any]:
     """Reads a line that `seal` wrote.
 
     Raises:
-        DamagedLineError: The line is torn or altered.
+        DamagedLineError: The line is torn or altered, or `seal` never wrote it.
     """
     match = _SEALED.fullmatch(line.removesuffix(b"\n"))
     if match is None:
@@ -105,7 +107,11 @@ def unseal(line: bytes) -> dict[str, Any]:
     body = b"{" + rest
     if digest(body).encode() != check:
         raise DamagedLineError("the line was altered: its checksum does not match")
-    fields: dict[str, Any] = json.loads(body)
+    # The checksum says that nobody altered the line, not that we wrote it.
+    try:
+        fields: dict[str, Any] = parse_json(body)
+    except ValueError as error:
+        raise DamagedLineError(f"the line is no record: {error}") from error
     return fields
 
 

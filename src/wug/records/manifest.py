@@ -19,11 +19,18 @@ _NUM_NAMED = 3
 
 
 def holds_run(folder: Path) -> bool:
-    """Tells whether the folder has a manifest of ours, even a damaged one."""
+    """Tells whether the folder has a manifest of ours, even a damaged one.
+
+    Raises:
+        RunFolderError: The manifest can't be read.
+    """
+    path = folder / MANIFEST_NAME
     try:
-        return _is_ours((folder / MANIFEST_NAME).read_bytes())
+        return _is_ours(read_plain(path))
     except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError as error:
+        raise RunFolderError(f"{path} can't be read: {reason_of(error)}.") from error
 
 
 def _is_ours(data: bytes) -> bool:

@@ -17,10 +17,11 @@ from wug.records.manifest import Manifest
 from wug.records.schema import Record
 from wug.records.segments import Problem, Segment, decode_segment
 from wug.records.traces import Trace, read_traces, trace_path
+from wug.records.unpacking import TooMuchError, unpack_xz
 
 CATALOG_NAME = "catalog.json"
 PACKED_NAME = "records.jsonl.xz"
-SEGMENT_NAME = re.compile(r"\d{6}-.+-[0-9a-f]{16}\.jsonl")
+SEGMENT_NAME = re.compile(r"([0-9]{6,})-.+-[0-9a-f]{16}\.jsonl")
 _FIELDS = frozenset(field.name for field in fields(Record))
 
 
@@ -132,9 +133,14 @@ class Run:
 
     def _segment_paths(self) -> list[Path]:
         """Gives the files that hold records, oldest first: their names start with a number."""
-        paths = [p for p in self.folder.glob("records/*.jsonl") if SEGMENT_NAME.fullmatch(p.name)]
+        found = (
+            (segment_number(path), path)
+            for path in self.folder.glob("records/*.jsonl")
+            if SEGMENT_NAME.fullmatch(path.name)
+        )
+        paths = [path for _, path in sorted(found)]
         packed = self.folder / PACKED_NAME
-        return [packed, *sorted(paths)] if os.path.lexists(packed) else sorted(paths)
+        return [packed, *paths] if os.path.lexists(packed) else paths
 
     def _segments(self) -> Iterator[tuple[Path, Segment]]:
         for path in self._segment_paths():
@@ -165,6 +171,11 @@ def read_run(folder: Path | str, within: Path | None = None) -> Run:
     return Run(Path(folder), Manifest.read(Path(folder), within), within)
 
 
+def segment_number(path: Path) -> int:
+    """Gives the number that a segment's name starts with: six digits, or more after a million."""
+    return int(path.name.partition("-")[0])
+
+
 def _last_object(path: Path) -> dict[str, Any] | None:
     with suppress(OSError):
         for line in reversed(read_plain(path).splitlines()):
@@ -178,8 +189,8 @@ def _last_object(path: Path) -> dict[str, Any] | None:
 def _read_segment(path: Path, data: bytes) -> Segment:
     if path.name == PACKED_NAME:
         try:
-            data = lzma.decompress(data)
-        except (lzma.LZMAError, EOFError) as error:
+            data = unpack_xz(data)
+        except (lzma.LZMAError, EOFError, TooMuchError) as error:
             return _unusable(path, f"the file can't be unpacked ({error})")
     try:
         segment = decode_segment(data, path)

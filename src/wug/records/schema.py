@@ -153,7 +153,7 @@ class Record:
             raise DamagedLineError(f"the line lacks {error}") from error
         except (AttributeError, TypeError) as error:
             raise DamagedLineError(f"the line is no record: {error}") from error
-        # The checksum vouches that `to_line` wrote these values, so they are in plain form already.
+        # Lines that `to_line` wrote hold plain values already; to check them all would take time.
         record = cls.__new__(cls)
         record.__dict__.update(fields)
         return record

@@ -15,6 +15,7 @@ checkpoint is theirs. The kernel frees the locks of a process that dies. Lock fi
 one that somebody waits for would give two processes one lot.
 """
 
+import errno
 import json
 import os
 import re
@@ -27,9 +28,10 @@ from filelock import FileLock, Timeout
 
 from wug.records.atomic import remove_leftovers, write_atomic
 from wug.records.errors import RunFolderError, StorageError
+from wug.records.files import read_plain, reason_of
 from wug.records.hashing import Json, digest, dump_json, plain_json
 from wug.records.manifest import MANIFEST_NAME, Manifest, holds_run
-from wug.records.reader import CATALOG_NAME, PACKED_NAME, Run
+from wug.records.reader import CATALOG_NAME, PACKED_NAME, Run, segment_number
 from wug.records.schema import Record
 from wug.records.segments import Problem, encode_segment
 from wug.records.traces import FOLDER as TRACES
@@ -102,7 +104,7 @@ class RunStore(Run):
             return
         data = encode_segment(records)
         with self._writing():
-            numbers = [int(path.name[:6]) for path in self._segment_paths()]
+            numbers = [segment_number(path) for path in self._segment_paths()]
             name = f"{max(numbers, default=0) + 1:06}-{lot}-{digest(data)}.jsonl"
             write_atomic(self.folder / "records" / name, data)
 
@@ -145,7 +147,9 @@ class RunStore(Run):
         line = f"\n{dump_json(plain_json(fields, 'progress', lenient=True))}\n".encode()
         with suppress(OSError):
             path.parent.mkdir(exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            # A pipe in the place of the file would wait for somebody to read it.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+            descriptor = os.open(path, flags, 0o666)
             try:
                 os.write(descriptor, line)
             finally:
@@ -168,15 +172,37 @@ class RunStore(Run):
         for path, segment in list(self._segments()):
             if not segment.problems:
                 continue
-            data = path.read_bytes()
-            copy = self.folder / "aside" / f"{path.stem}.{digest(data)}.jsonl"
-            write_atomic(copy, data)
-            write_atomic(copy.with_suffix(".txt"), "\n".join(map(str, segment.problems)) + "\n")
-            if segment.records:
-                write_atomic(path, encode_segment(segment.records))
+            reasons = "\n".join(map(str, segment.problems)) + "\n"
+            try:
+                data = read_plain(path)
+            except OSError as error:
+                self._move_aside(path, error, reasons)
             else:
-                path.unlink()
+                copy = self.folder / "aside" / f"{path.stem}.{digest(data)}.jsonl"
+                write_atomic(copy, data)
+                write_atomic(copy.with_suffix(".txt"), reasons)
+                if kept := list(filter(_can_be_written, segment.records)):
+                    write_atomic(path, encode_segment(kept))
+                else:
+                    path.unlink()
             yield from segment.problems
+
+    def _move_aside(self, path: Path, error: OSError, reasons: str) -> None:
+        """Moves what is no file, such as a pipe or a bad link, unread; a sound file may be next."""
+        if error.errno not in (None, errno.ELOOP):  # a file, but not for us or on a bad disk
+            raise RunFolderError(
+                f"{path} can't be read: {reason_of(error)}. Mend that, or choose another folder "
+                "with --out."
+            ) from error
+        target = self.folder / "aside" / f"{path.stem}.{digest(os.fsencode(path.name))}.unread"
+        write_atomic(target.with_suffix(".txt"), reasons)
+        try:
+            _remove(target)
+            path.rename(target)
+        except OSError as refused:
+            raise StorageError(
+                f"{path} can't be moved aside: {refused.strerror or refused}.", refused.errno
+            ) from refused
 
 
 def clear_run(folder: Path | str) -> None:
@@ -224,6 +250,14 @@ def _check_lot(lot: str) -> str:
             f". or -, such as 'nau' or 'inalu.0'; got {lot!r}."
         )
     return lot
+
+
+def _can_be_written(record: Record) -> bool:
+    """Tells whether a record that was read, and that others may have written, has a line."""
+    try:
+        return bool(record.to_line())
+    except (TypeError, ValueError):
+        return False
 
 
 @contextmanager

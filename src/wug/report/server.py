@@ -11,21 +11,22 @@ import json
 import mimetypes
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
+from anyio import CapacityLimiter, fail_after, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import (
     HTMLResponse,
-    JSONResponse,
     PlainTextResponse,
     RedirectResponse,
     Response,
@@ -33,6 +34,8 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wug.report.live import LAB, LIVE, LOADED, LiveSite, alive, lab_page, live_page
 from wug.report.markup import finite
@@ -43,6 +46,12 @@ from wug.report.site import asset_names
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 COOKIE = "wug_token"
 POLL_SECONDS = 1.0
+REQUEST_SECONDS = 15.0
+BODY_SECONDS = 15.0
+# The lab waits for a process to start, for those who asked before, and for the answer.
+LAB_SECONDS = 180.0
+LAB_THREADS = 4
+MOST_WAITING = 20
 HEARTBEAT_SECONDS = 15.0
 MOST_BYTES = 64_000
 HEADERS = {
@@ -123,16 +132,32 @@ async def events(watch: Watch) -> AsyncIterator[str]:
         await asyncio.sleep(POLL_SECONDS)
 
 
+def is_foreign(request: Request) -> bool:
+    """Say whether a browser sent a request for a page of another site."""
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
+        return True
+    return request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+
+
 async def question(request: Request) -> tuple[str, str]:
     """Return the network and the input that a request names."""
+    if is_foreign(request):
+        raise HTTPException(403, "Only the lab's own page may ask.")
     # Pages of other sites can't send this type without asking first.
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise HTTPException(415, "Send JSON.")
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise HTTPException(413, f"Send at most {MOST_BYTES} bytes.")
+    body = bytearray()
+    try:
+        with fail_after(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MOST_BYTES:
+                    raise HTTPException(413, f"Send at most {MOST_BYTES} bytes.")
+    except TimeoutError:
+        raise HTTPException(408, f"Send it within {BODY_SECONDS:g} seconds.") from None
+    except ClientDisconnect:  # nobody will read this
+        raise HTTPException(400, "The connection ended too early.") from None
     try:
         data = json.loads(body)
         checkpoint, text = data["checkpoint"], data["input"]
@@ -141,6 +166,82 @@ async def question(request: Request) -> tuple[str, str]:
     if not isinstance(checkpoint, str) or not isinstance(text, str):
         raise HTTPException(400, "checkpoint and input must be text.")
     return checkpoint, text
+
+
+class Desk:
+    """Asks the lab in threads of its own, so that a slow network never takes those of pages."""
+
+    def __init__(self) -> None:
+        self.threads = CapacityLimiter(LAB_THREADS)
+
+    async def answer(self, ask: Callable[..., dict[str, Any]], *arguments: str) -> Response:
+        """Return what the lab says, or why it does not."""
+        if self.threads.statistics().tasks_waiting >= MOST_WAITING:
+            return to_json({"error": "lab: too many ask at once; ask again in a while."}, 503)
+        try:
+            with fail_after(LAB_SECONDS):
+                found = await to_thread.run_sync(
+                    partial(ask, *arguments), limiter=self.threads, abandon_on_cancel=True
+                )
+        except TimeoutError:
+            return to_json({"error": f"lab: no answer within {LAB_SECONDS:g} seconds."}, 504)
+        except ValueError as error:
+            return to_json({"error": str(error)}, 400)
+        return to_json(found)
+
+
+def to_json(data: Any, status: int = 200) -> Response:
+    """Return a response of ASCII: names and inputs may hold what UTF-8 can't."""
+    text = json.dumps(finite(data), allow_nan=False)
+    return Response(text, status, media_type="application/json")
+
+
+class ImpatientProtocol(H11Protocol):
+    """Closes a connection that sends no whole request in time, be it the first or a later one.
+
+    The server's own has no time limit for a request, and answers twice if a body is no HTTP.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to watch."""
+        super().connection_made(transport)
+        self.loop.call_later(REQUEST_SECONDS, self.look, self.cycle)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; who is still at work on its first part need not answer, too."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            return super().send_400_response(msg)
+        cycle.disconnected = True
+        cycle.message_event.set()
+        if cycle.response_started:
+            return self.transport.close()
+        return super().send_400_response(msg)
+
+    def look(self, last: object) -> None:
+        """Close the connection if its last request is still the one that was answered then."""
+        if self.transport.is_closing():
+            return
+        is_busy = self.cycle is not None and not self.cycle.response_complete
+        if self.cycle is last and not is_busy:
+            self.transport.abort()
+        else:
+            self.loop.call_later(REQUEST_SECONDS, self.look, self.cycle)
+
+
+def make_server(app: Starlette, log_level: str = "error") -> Server:
+    """Return a server for a socket that listens already: ``make_server(app).run([listener])``."""
+    return Server(
+        Config(
+            app,
+            http=ImpatientProtocol,
+            ws="none",
+            log_level=log_level,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,  # live pages hold their connection
+        )
+    )
 
 
 def make_app(
@@ -203,18 +304,13 @@ def make_app(
         Route("/assets/{name:path}", load),
     ]
     if lab is not None:
-        bench = lab
+        bench, desk = lab, Desk()
 
-        def checkpoints(request: Request) -> Response:
-            return JSONResponse(finite(bench.checkpoints()))
+        async def checkpoints(request: Request) -> Response:
+            return await desk.answer(bench.checkpoints)
 
         async def answer(request: Request) -> Response:
-            checkpoint, text = await question(request)
-            try:
-                found = await run_in_threadpool(bench.answer, checkpoint, text)
-            except ValueError as error:
-                return JSONResponse({"error": str(error)}, 400)
-            return JSONResponse(finite(found))
+            return await desk.answer(bench.answer, *await question(request))
 
         routes += [
             Route("/lab/checkpoints", checkpoints),
@@ -222,7 +318,7 @@ def make_app(
         ]
     routes.append(Route("/{name}", page))
     middleware = [
-        Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
         Middleware(Guard, token=token),
+        Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
     ]
     return Starlette(routes=routes, middleware=middleware)

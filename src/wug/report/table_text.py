@@ -44,6 +44,18 @@ def number(value: float, measure: str) -> str:
     return f"{value:.1e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 
+def shown(text: str) -> str:
+    """Return text that a terminal shows and does not obey: neither markup nor control characters.
+
+    Example:
+        >>> shown(chr(27) + "[2Ja")
+        ' [2Ja'
+    """
+    from rich.markup import escape
+
+    return escape("".join(c if c.isprintable() else " " for c in text))
+
+
 def ours_text(cell: TableCell, measure: str) -> str:
     """Write our value of a cell."""
     if cell.ours is None:
@@ -123,9 +135,9 @@ def to_rich(table: ResultTable, measure: str = "success", width: int = 80) -> An
     from rich.text import Text
 
     sheet = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    sheet.add_column(table.fields[0] if table.fields else "", no_wrap=True)
+    sheet.add_column(shown(table.fields[0]) if table.fields else "", no_wrap=True)
     for column in table.columns:
-        sheet.add_column(column.replace(",", ",\n"), justify="right", no_wrap=True)
+        sheet.add_column(shown(column).replace(",", ",\n"), justify="right", no_wrap=True)
     widest = len("100/100" if measure == "success" else "1.0e-10/1.0e-10")
     between = "/" if 9 + (widest + 1) * len(table.columns) <= width + 1 else "\n"
     if not table.has_comparison:
@@ -134,9 +146,9 @@ def to_rich(table: ResultTable, measure: str = "success", width: int = 80) -> An
     for row in table.rows:
         if row[1:] != last:
             last = row[1:]
-            sheet.add_row(Text(" ".join(last), style="bold italic"))
+            sheet.add_row(Text.from_markup(shown(" ".join(last)), style="bold italic"))
         cells = [table.cells.get((row, column)) for column in table.columns]
-        sheet.add_row(row[0], *(cell_text(cell, measure, between) for cell in cells))
+        sheet.add_row(shown(row[0]), *(cell_text(cell, measure, between) for cell in cells))
     return sheet
 
 
@@ -158,15 +170,15 @@ def print_table(run: Run, table: ResultTable, measure: str, *, claims: bool = Fa
     from rich.console import Console
 
     console = Console()
-    beside = f": ours/{table.beside}" if table.has_comparison else ""
-    unit = f" in % of {table.baseline}" if table.relative and measure in ERRORS else ""
-    console.print(f"[bold]{table.title}[/]\n{HEADINGS[measure]}{unit}{beside}")
+    beside = f": ours/{shown(table.beside)}" if table.has_comparison else ""
+    unit = f" in % of {shown(str(table.baseline))}" if table.relative and measure in ERRORS else ""
+    console.print(f"[bold]{shown(table.title)}[/]\n{HEADINGS[measure]}{unit}{beside}")
     console.print(to_rich(table, measure, console.width))
     agree, compared = table.agreement()
     if compared:
         console.print(
-            f"{agree} of {compared} success rates agree ({table.beside}): one lies in the other's "
-            "95% Wilson interval (red: not)."
+            f"{agree} of {compared} success rates agree ({shown(table.beside)}): one lies in the "
+            "other's 95% Wilson interval (red: not)."
         )
     counts = claim_counts(table)
     if counts:
@@ -179,18 +191,19 @@ def print_table(run: Run, table: ResultTable, measure: str, *, claims: bool = Fa
         for claim in table.claims:
             console.print(claim_text(claim), highlight=False)
     for problem in run.problems:
-        console.print(f"[red]left out:[/] {problem}")
-    console.print(f"Records: {run.folder}")
+        console.print(f"[red]left out:[/] {shown(str(problem))}")
+    console.print(f"Records: {shown(str(run.folder))}")
 
 
 def claim_text(claim: Mapping[str, Any]) -> str:
     """Write a claim, its verdicts and the evidence for them."""
     colours = {"held": "green", "broken": "red", "undecided": "yellow"}
     ours, theirs = claim["ours"], claim["published"]
-    lines = [f"[{colours[ours['verdict']]}]{ours['verdict']:>9}[/]  {claim['statement']}"]
+    lines = [f"[{colours[ours['verdict']]}]{ours['verdict']:>9}[/]  {shown(claim['statement'])}"]
     if ours["verdict"] != "held":
-        lines.append(f"[dim]           ours: {'; '.join(ours['evidence'][:4])}[/]")
+        evidence = shown("; ".join(ours["evidence"][:4]))
+        lines.append(f"[dim]           ours: {evidence}[/]")
     if theirs["verdict"] == "broken":
-        evidence = "; ".join(theirs["evidence"][:4])
+        evidence = shown("; ".join(theirs["evidence"][:4]))
         lines.append(f"[dim]           broken in the paper's own table: {evidence}[/]")
     return "\n".join(lines)

@@ -21,14 +21,17 @@ from torch import Tensor, nn
 from wug.core import index
 from wug.core.configs import as_config
 from wug.core.errors import UserError
+from wug.interfaces.registered import interface
 from wug.records import Json, write_atomic
-from wug.sources.sequence_task import SequenceTask
+from wug.records.files import parse_json, plain_file
 
-PLACE = "models/*.safetensors"
+PATTERN = "models/*.safetensors"
+# Of the JSON that says what a network is.
+MOST_ABOUT = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checkpoint:
+class KeptNetwork:
     """A file with a trained network.
 
     Args:
@@ -42,7 +45,7 @@ class Checkpoint:
     path: Path
 
 
-def find_checkpoints(roots: Iterable[Path]) -> Iterator[Checkpoint]:
+def find_networks(roots: Iterable[Path]) -> Iterator[KeptNetwork]:
     """Yield the files that runs have kept, in and below some folders.
 
     Args:
@@ -51,13 +54,17 @@ def find_checkpoints(roots: Iterable[Path]) -> Iterator[Checkpoint]:
     seen: set[Path] = set()
     for root in roots:
         top = root.resolve()
-        for path in sorted(top.rglob(PLACE)):
-            if path in seen or not path.is_file() or not path.resolve().is_relative_to(top):
+        for path in sorted(top.rglob(PATTERN)):
+            try:
+                plain_file(path, top)
+            except OSError:
+                continue
+            if path in seen:
                 continue
             seen.add(path)
             folder = path.relative_to(top.parent).parent.parent
             mark = sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-            yield Checkpoint(id=mark, name=(folder / path.stem).as_posix(), path=path)
+            yield KeptNetwork(id=mark, name=(folder / path.stem).as_posix(), path=path)
 
 
 def read_about(path: Path) -> dict[str, Any]:
@@ -68,7 +75,10 @@ def read_about(path: Path) -> dict[str, Any]:
     """
     try:
         with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {})["about"])
+            text = (file.metadata() or {})["about"].encode()
+        if len(text) > MOST_ABOUT:
+            raise ValueError(f"it says {len(text)} bytes of itself")
+        about = parse_json(text)
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise UserError(f"lab: {path.name} is no network that wug kept: {error!r}.") from None
     expected = {"model": str, "model_options": dict}
@@ -79,8 +89,8 @@ def read_about(path: Path) -> dict[str, Any]:
     return about
 
 
-def task_of(about: Mapping[str, Any]) -> SequenceTask | None:
-    """Return the task that a network was trained on; None if it reads numbers.
+def task_of(about: Mapping[str, Any]) -> Any:
+    """Return the task that a network was trained on; None if it was kept without one.
 
     Raises:
         UserError: The task is unknown, or its options don't fit.
@@ -88,13 +98,13 @@ def task_of(about: Mapping[str, Any]) -> SequenceTask | None:
     if about.get("task") is None:
         return None
     make = index.get("task", str(about["task"]))
+    options = tuples(about.get("task_options") or {})
+    if isinstance(options.get("dtype"), str):
+        options["dtype"] = getattr(torch, options["dtype"], None)
     try:
-        task = make(**tuples(about.get("task_options") or {}))
+        return make(**options)
     except (TypeError, ValueError) as error:
         raise UserError(f"lab: the options of task {about['task']} don't fit: {error}.") from None
-    if not isinstance(task, SequenceTask):
-        raise UserError(f"lab: task {about['task']} has no problems that a person can write.")
-    return task
 
 
 def tuples(value: Any) -> Any:
@@ -104,11 +114,11 @@ def tuples(value: Any) -> Any:
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
-def load(path: Path, device: torch.device | str = "cpu") -> tuple[nn.Module, SequenceTask | None]:
-    """Load a network, ready for evaluation, and its task if it reads sequences.
+def load(path: Path, device: torch.device | str = "cpu") -> tuple[nn.Module, Any]:
+    """Load a network, ready for evaluation, and its task, or None if it was kept without one.
 
     Args:
-        path: A file of `keep` or of the sequence trainer.
+        path: A file of `keep_network`.
         device: Where the network goes.
 
     Raises:
@@ -117,17 +127,17 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[nn.Module, Seq
     about = read_about(path)
     task = task_of(about)
     make = index.get("model", about["model"])
-    sizes = () if task is None else (task.num_tokens, task.num_classes)
+    sizes = {} if task is None else interface(task.interface).sizes(task)
     options = tuples(about["model_options"])
     try:
         # First without memory: options that don't fit the file could ask for any amount of it.
-        needed = make(*sizes, **options, device="meta").state_dict()
+        needed = make(**sizes, **options, device="meta").state_dict()
         with safe_open(path, framework="pt") as file:
             found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
             if found != {name: tuple(value.shape) for name, value in needed.items()}:
                 raise UserError("the weights are of other names or shapes")
             weights = {name: file.get_tensor(name) for name in found}
-        network: nn.Module = make(*sizes, **options, generator=torch.Generator())
+        network: nn.Module = make(**sizes, **options, generator=torch.Generator())
         network.load_state_dict(weights)
     except (TypeError, ValueError, RuntimeError) as error:
         raise UserError(
