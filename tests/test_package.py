@@ -21,7 +21,7 @@ SOURCES = {
 MAX_LINES = 600
 TORCH_FREE = {"__init__.py", "records", "stats", "core", "report"}
 # Data for trainers and padding for attention, as tensors.
-NEEDS_TORCH = {Path("wug/sources/sequences.py"), Path("wug/functional/padding.py")}
+NEEDS_TORCH = {}
 
 TORCH_DRAWS = {
     "bernoulli", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
@@ -67,9 +67,9 @@ def global_draws(text: str) -> Iterator[str]:
 NOISE = {
     "wug/units/snmu.py": {"torch.rand_like(x)"},
     "wug/functional/streams.py": {"torch.randint(0, 1 << 32, (2,), device=x.device)"},
-    "wug/training/engine.py": {"torch.manual_seed"},
-    "wug/training/sequence_plan.py": {"torch.manual_seed"},
-    "wug/training/sequence_trainer.py": {"torch.manual_seed"},
+    "wug/training/plan.py": {"torch.manual_seed"},
+    "wug/training/single.py": {"torch.manual_seed"},
+    "wug/training/stacked.py": {"torch.manual_seed"},
 }
 
 

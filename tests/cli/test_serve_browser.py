@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import torch
 from chromium import WIDTHS, Browser, chromium
+from small_lots import sequence_lot, train_and_keep
 
 from wug.cli.serve import listen
-from wug.lab import Lab, keep
+from wug.lab import Lab
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import RunStore
 from wug.tasks.productivity.ctl import CTL
-from wug.training.sequence_plan import SequenceLot, SequencePlan
-from wug.training.sequence_trainer import SequenceFleet
+from wug.training.kept_networks import keep_network
 
 uvicorn = pytest.importorskip("uvicorn", reason='needs uvicorn: pip install "wug[serve]"')
 
@@ -31,19 +31,16 @@ SMOKE = ("mistry2022.single_module", "--scale", "smoke", "--only", "nau:add", "-
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of runs with an NDR that has hardly learnt, and a stack of units that adds."""
     root = tmp_path_factory.mktemp("serve") / "runs"
-    lot = SequenceLot(
-        name="ndr", labels={"order": HARM}, seed=0, model="ndr",
-        model_options={"features": 16, "hidden_features": 32, "num_steps": 4, "num_heads": 2},
-        task=CTL(order="forward", num_train=400, num_evaluation=60),
-        plan=SequencePlan(steps=2, batch_size=8, evaluate_every=2),
-    )  # fmt: skip
+    task = CTL(order="forward", num_train=400, num_evaluation=60)
+    options = {"features": 16, "hidden_features": 32, "num_steps": 4, "num_heads": 2}
+    lot = sequence_lot("ndr", task, "ndr", options, labels={"order": HARM})
     path = root / "ctl" / "smoke" / "models" / "ndr.safetensors"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WUG_CACHE", str(root.parent / "cache"))
-        SequenceFleet(lot, device=torch.device("cpu"), compiled=False, keep=path).train()
+        train_and_keep(lot, root / "ctl" / "smoke")
     stack = ArithmeticStack(2, 1, units=("nau",))
     stack.load_state_dict({"layers.0.weight": torch.ones(1, 2)})
-    keep(path.with_name("sum.safetensors"), stack, model="arithmetic_stack",
+    keep_network(path.with_name("sum.safetensors"), stack.state_dict(), model="arithmetic_stack",
          options={"in_features": 2, "out_features": 1, "units": ["nau"]})  # fmt: skip
     return root
 

@@ -27,7 +27,7 @@ from wug.core.errors import UserError
 from wug.core.tables import read_table
 from wug.estimators.saved import FILE_NAME, read_fit
 from wug.lab import Lab
-from wug.lab.answers import answer_numbers, answer_sequence
+from wug.lab.answers import answer
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.models.ndr import NDR
 from wug.records import Record, RunFolderError, RunStore, pack_run, read_run, read_traces
@@ -181,7 +181,7 @@ QUESTIONS = (
 
 def check_question(text: str) -> None:
     stack, router = networks()
-    for ask in (lambda: answer_numbers(stack, text), lambda: answer_sequence(router, TASK, text)):
+    for ask in (lambda: answer(stack, None, text), lambda: answer(router, TASK, text)):
         try:
             json.dumps(ask(), allow_nan=False)
         except UserError as error:

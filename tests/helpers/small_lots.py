@@ -1,10 +1,15 @@
 """Lots of arithmetic units, small enough for tests of the training engine."""
 
+from dataclasses import replace
 from typing import Any
 
+import torch
+
 from wug.core.schedules import After, Constant, Growth, Ramp
+from wug.interfaces.registered import interface
 from wug.tasks.extrapolation.single_module import SingleModule, parse_range
-from wug.training.plan import Clip, Lot, Plan, Restart, Variant
+from wug.training.loop import Training
+from wug.training.plan import Clip, Lot, Plan, Registered, Restart, Variant
 from wug.units.gnalu import GNALU
 from wug.units.inalu import INALU
 from wug.units.nac_add import NACAdd
@@ -45,8 +50,6 @@ def make_lot(
 ) -> Lot:
     """Stack the ranges of a unit as the single-module benchmark does."""
     if unit == "inalu":
-        from dataclasses import replace
-
         plan = replace(
             plan, clip=Clip(value=0.1), terms_below=1.0,
             restart=plan.restart or Restart(min_stored=max(5_000, plan.evaluate_every)),
@@ -77,3 +80,26 @@ def make_lot(
         plan=plan,
         streams=streams,
     )
+
+
+def sequence_lot(
+    name: str, task: Any, model: Any, options: Any = None, *, labels: Any = None, seed: int = 0,
+    **plan: Any,
+) -> Lot:  # fmt: skip
+    """Return the training of one network on sequences of tokens."""
+    return Lot(
+        name=name,
+        build=Registered(
+            model=model, sizes=interface("classification").sizes(task), options=options or {}
+        ),
+        variants=(Variant(labels=labels or {"model": str(model)}, task=task),),
+        seeds=(seed,),
+        plan=Plan(**{"steps": 2, "batch_size": 8, "evaluate_every": 2, **plan}),
+    )
+
+
+def train_and_keep(lot: Lot, folder: Any) -> Training:
+    """Train a lot and keep its network in a run folder."""
+    training = Training(lot, device=torch.device("cpu"), compiled=False, keep=folder / "models")
+    training.train()
+    return training

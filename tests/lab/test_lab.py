@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from small_lots import sequence_lot, train_and_keep
 
 from wug.core.errors import UserError
-from wug.lab import Lab, find_checkpoints, keep, load
+from wug.lab import Lab
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.sources.sequence_task import SequenceTask
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.productivity.listops import ListOps
 from wug.tasks.productivity.simple_arithmetic import SimpleArithmetic
-from wug.training.sequence_plan import SequenceLot, SequencePlan
-from wug.training.sequence_trainer import SequenceFleet
+from wug.training.kept_networks import find_networks, keep_network, load
 
 TASK = CTL(order="forward", num_train=400, num_evaluation=60)
 NDR = {"features": 16, "hidden_features": 32, "num_steps": 3}
@@ -30,12 +30,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("lab") / "runs"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WUG_CACHE", str(root.parent / "cache"))
-        lot = SequenceLot(
-            name="ndr", labels={"model": "ndr"}, seed=3, model="ndr", model_options=NDR, task=TASK,
-            plan=SequencePlan(steps=2, batch_size=8, evaluate_every=2),
-        )  # fmt: skip
-        path = root / "demo" / "smoke" / "models" / "ndr.safetensors"
-        SequenceFleet(lot, device=torch.device("cpu"), compiled=False, keep=path).train()
+        train_and_keep(sequence_lot("ndr", TASK, "ndr", NDR, seed=3), root / "demo" / "smoke")
     return root
 
 
@@ -62,7 +57,7 @@ def test_the_listing_says_what_there_is(kept: Path) -> None:
 def test_an_answer_is_that_of_the_network(kept: Path) -> None:
     lab = Lab([kept])
     answer = lab.answer(only(lab), " 101  d a b")
-    network, task = load(next(find_checkpoints([kept])).path)
+    network, task = load(next(find_networks([kept])).path)
     assert task == TASK and not network.training
     tokens = torch.tensor([TASK.encode("101 d a b")])
     with torch.no_grad():
@@ -115,13 +110,10 @@ def test_only_what_is_listed_can_be_asked(kept: Path, id_: str) -> None:
     ("model", "options"), [("lstm", {"features": 8}), ("transformer", {"features": 8})]
 )
 def test_other_models_answer(tmp_path: Path, model: str, options: dict[str, int]) -> None:
-    lot = SequenceLot(
-        name="x", labels={}, seed=0, model=model, model_options=options, task=TASK,
-        plan=SequencePlan(steps=1),
-    )  # fmt: skip
+    lot = sequence_lot("x", TASK, model, options)
     about = {"model": model, "model_options": options, "task": "ctl",
              "task_options": {"order": "forward", "train_lengths": [1, 5]}}  # fmt: skip
-    save_file(lot.build().state_dict(), tmp_path / "weights")
+    save_file(initial_module(lot, 0).state_dict(), tmp_path / "weights")
     write(tmp_path, model, about, tmp_path / "weights")
     lab = Lab([tmp_path])
     answer = lab.answer(only(lab), "101 d")
@@ -154,7 +146,13 @@ def test_a_stack_of_units_reads_numbers(tmp_path: Path) -> None:
     }
     stack.load_state_dict(weights)
     path = tmp_path / "models" / "stack.safetensors"
-    keep(path, stack, model="arithmetic_stack", options=STACK, labels={"operation": "mul"})
+    keep_network(
+        path,
+        stack.state_dict(),
+        model="arithmetic_stack",
+        options=STACK,
+        labels={"operation": "mul"},
+    )
     lab = Lab([tmp_path])
     answer = lab.answer(only(lab), "1, 2, 3, 4")
     assert answer["outputs"] == [30.0] and ["layer_0", [10.0, 3.0]] in answer["layers"]
@@ -184,7 +182,7 @@ def test_files_that_name_other_things_are_named(
 ) -> None:
     about = {"model": "ndr", "model_options": NDR, "task": "ctl",
              "task_options": {"order": "forward"}, **change}  # fmt: skip
-    write(tmp_path, "bad", about, next(find_checkpoints([kept])).path)
+    write(tmp_path, "bad", about, next(find_networks([kept])).path)
     listing = Lab([tmp_path]).checkpoints()
     assert listing["checkpoints"] == []
     assert sentence in listing["problems"][0] and "/bad: " in listing["problems"][0]
@@ -199,13 +197,13 @@ def test_options_that_do_not_fit_the_weights(
 ) -> None:
     about = {"model": "ndr", "model_options": options, "task": "ctl",
              "task_options": {"order": "forward"}}  # fmt: skip
-    path = write(tmp_path, "bad", about, next(find_checkpoints([kept])).path)
+    path = write(tmp_path, "bad", about, next(find_networks([kept])).path)
     with pytest.raises(UserError, match="can't be loaded as ndr"):
         load(path)
 
 
 def test_torn_files_and_links_are_left_out(kept: Path, tmp_path: Path) -> None:
-    source = next(find_checkpoints([kept])).path
+    source = next(find_networks([kept])).path
     root = tmp_path / "root"
     (root / "models").mkdir(parents=True)
     (root / "models" / "torn.safetensors").write_bytes(source.read_bytes()[:50])
@@ -234,13 +232,13 @@ def test_work_without_end_is_refused(
     about = {"model": "ndr", "model_options": NDR, "task": "ctl",
              "task_options": {"order": "forward"}}  # fmt: skip
     about[part] = {**about[part], **change}  # type: ignore[dict-item]
-    source = next(find_checkpoints([kept])).path
+    source = next(find_networks([kept])).path
     write(tmp_path, "good", {"model": "ndr", "model_options": NDR, "task": "ctl"}, source)
     write(tmp_path, "endless", about, source)
     lab = Lab([tmp_path])
     listing = lab.checkpoints()
     assert len(listing["checkpoints"]) == 1 and sentence in listing["problems"][0]
-    (bad,) = (one.id for one in find_checkpoints([tmp_path]) if "endless" in one.name)
+    (bad,) = (one.id for one in find_networks([tmp_path]) if "endless" in one.name)
     with pytest.raises(UserError, match=sentence):
         lab.answer(bad, "101 d")
 
@@ -250,7 +248,7 @@ def test_work_without_end_is_refused(
 def test_nested_json_costs_its_file_alone(
     kept: Path, tmp_path: Path, field: str, depth: int
 ) -> None:
-    source = next(find_checkpoints([kept])).path
+    source = next(find_networks([kept])).path
     write(tmp_path, "good", {"model": "ndr", "model_options": NDR, "task": "ctl"}, source)
     nested = "[" * depth + "]" * depth
     text = (

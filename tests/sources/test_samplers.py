@@ -61,6 +61,12 @@ def test_a_batch_is_no_larger_than_the_set():
     assert len(chooser(counts=(2, 0, 0), batch_size=20)((0,), 5)) == 2
 
 
+@pytest.mark.parametrize("sampler", [Bucketed(), Drawn(), ByLevel(1.0)])
+def test_no_examples_are_a_sentence(sampler):
+    with pytest.raises(UserError, match="number of examples must be at least 1; got 0"):
+        chooser(sampler, (0, 0, 0))
+
+
 @pytest.mark.parametrize(("power", "shares"), [(0.0, (2, 2, 2)), (1.0, (1, 2, 3))])
 def test_levels_are_drawn_by_a_power_of_theirs(power, shares):
     counts = (30, 400, 6_000)

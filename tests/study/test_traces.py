@@ -4,14 +4,13 @@ import time
 import numpy as np
 import pytest
 import torch
+from small_lots import sequence_lot, train_and_keep
 
-from wug.lab import load
 from wug.records import read_traces
 from wug.study.traces import telling_problems, write_traces
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.systematicity.ctlpp import CTLpp
-from wug.training.sequence_plan import SequenceLot, SequencePlan
-from wug.training.sequence_trainer import SequenceFleet
+from wug.training.kept_networks import load
 
 SMALL = {"features": 8, "hidden_features": 8}
 CHAINS = CTL(train_lengths=(1, 2), ood_validation_lengths=(3, 3), test_lengths=(4, 5),
@@ -21,14 +20,10 @@ GROUPS = CTLpp(num_functions=4, num_train=100, num_evaluation=20, longest=3)
 
 def keep(folder, name, model, task, **options):
     """Train a network for one step, as `wug run` does, and keep it."""
-    plan = SequencePlan(steps=1, batch_size=8, evaluate_every=1)
-    lot = SequenceLot(name=name, labels={"model": model}, seed=3, model=model, task=task,
-                      plan=plan, model_options=options)  # fmt: skip
-    path = folder / "models" / f"{name}.safetensors"
-    fleet = SequenceFleet(lot, device=torch.device("cpu"), compiled=False, keep=path)
-    fleet.train()
-    fleet.model.load_state_dict(fleet.best)
-    return fleet.model.eval()
+    lot = sequence_lot(name, task, model, options, seed=3, steps=1, evaluate_every=1)
+    engine = train_and_keep(lot, folder).engine
+    engine.network.load_state_dict(engine.selected)
+    return engine.network.eval()
 
 
 @pytest.fixture

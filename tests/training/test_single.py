@@ -1,6 +1,7 @@
 """One network at a time, against a plain loop; and what the loop promises beside training."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from wug.sources.samplers import Curriculum
 from wug.tasks.productivity.ctl import CTL
 from wug.training.engine import initial_module
 from wug.training.loop import Training
-from wug.training.optimisers import AdamW, Muon
+from wug.training.optimisers import Adam, AdamW, Muon
 from wug.training.plan import Clip, Lot, Plan, Registered, Stopping, Variant
 from wug.units.nmu import NMU
 
@@ -354,3 +355,10 @@ def test_a_model_of_a_user():
     assert equal(first, again) and not equal(first, other)
     (result,) = Training(lots[0], device=DEVICE, compiled=False).train()
     assert result.outcome["observed"]["num_parameters"] == TASK.num_tokens * 8
+
+
+@pytest.mark.parametrize("rate", [1e38, 1e300, math.inf])
+@pytest.mark.parametrize("optimiser", [Adam(), AdamW(), Muon()])
+def test_a_rate_beyond_all_bounds_is_an_outcome(rate, optimiser):
+    (result,) = make_training(learning_rate=Constant(rate), optimiser=optimiser, clip=None).train()
+    assert result.outcome["status"] == "diverged" and result.outcome["diverged"]

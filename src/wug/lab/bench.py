@@ -13,9 +13,8 @@ from torch import nn
 
 from wug.core import index
 from wug.core.errors import UserError
-from wug.lab.answers import answer_numbers, answer_sequence
-from wug.sources.sequence_task import SequenceTask
-from wug.training.kept_networks import find_checkpoints, load, read_about, task_of
+from wug.lab.answers import answer
+from wug.training.kept_networks import find_networks, load, read_about, task_of
 
 MOST_LETTERS = 4_000
 NUM_LOADED = 4
@@ -48,7 +47,7 @@ class Lab:
         self._load = lru_cache(NUM_LOADED)(self._load_version)
         self._describe = lru_cache(1_000)(self._describe_version)
 
-    def _load_version(self, path: Path, version: int) -> tuple[nn.Module, SequenceTask | None]:
+    def _load_version(self, path: Path, version: int) -> tuple[nn.Module, Any]:
         about = read_about(path)
         for part in ("model_options", "task_options"):
             require_bounded(about.get(part), part)
@@ -67,14 +66,14 @@ class Lab:
             "labels": labels if isinstance(labels, dict) else {},
             "seed": about.get("seed"),
             "test_error": about.get("test_error"),
-            "tokens": [] if task is None else list(task.tokens),
+            "tokens": list(getattr(task, "tokens", ())),
             "example": example_of(task, about["model_options"]),
         }
 
     def checkpoints(self) -> dict[str, Any]:
         """Return the networks with what is known of them, and the files that can't be used."""
         found, problems = [], []
-        for checkpoint in find_checkpoints(self.roots):
+        for checkpoint in find_networks(self.roots):
             try:
                 known = self._describe(checkpoint.path, version_of(checkpoint.path))
             except Exception as error:  # one file never ends the whole list
@@ -96,14 +95,12 @@ class Lab:
         """
         if len(text) > MOST_LETTERS:
             raise UserError(f"lab: an input may have {MOST_LETTERS} letters; got {len(text)}.")
-        paths = {one.id: one.path for one in find_checkpoints(self.roots)}
+        paths = {one.id: one.path for one in find_networks(self.roots)}
         if checkpoint not in paths:
             raise UserError("lab: there is no such network any more; load the page again.")
         with self._lock:  # one at a time: a network uses all cores
             network, task = self._load(paths[checkpoint], version_of(paths[checkpoint]))
-            if task is None:
-                return answer_numbers(network, text)
-            return answer_sequence(network, task, text)
+            return answer(network, task, text)
 
 
 def require_bounded(options: Any, name: str) -> None:
@@ -137,7 +134,7 @@ def version_of(path: Path) -> int:
     return path.stat().st_mtime_ns
 
 
-def example_of(task: SequenceTask | None, options: dict[str, Any]) -> str:
+def example_of(task: Any, options: dict[str, Any]) -> str:
     """Return an input to begin with, or nothing.
 
     Example:
@@ -145,15 +142,15 @@ def example_of(task: SequenceTask | None, options: dict[str, Any]) -> str:
         >>> example_of(CTL(order="forward"), {}), example_of(None, {"in_features": 3})
         ('101 d a b', '1 2 3')
     """
-    if task is None:
-        size = options.get("in_features")
+    if task is None or task.interface == "numbers":
+        size = options.get("in_features", getattr(task, "in_features", None))
         if not isinstance(size, int) or size > MOST_NUMBERS:
             return ""
-        return " ".join(str(place + 1) for place in range(size))
-    for text in EXAMPLES:
+        return " ".join(str(index + 1) for index in range(size))
+    for text in (getattr(task, "question", ""), *EXAMPLES):
         try:
             task.answer(task.encode(text))
-        except UserError:
+        except (UserError, AttributeError):
             continue
         return text
     return ""

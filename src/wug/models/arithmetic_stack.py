@@ -20,6 +20,7 @@ from wug.core.registry import register
 @register(
     "model",
     name="Arithmetic stack",
+    interface="numbers",
     references=("madsen2020",),
     equation=r"y = f_2(f_1(x))",
     failure_modes=("As those of its units; a wrong sum below can't be mended above.",),

@@ -33,6 +33,7 @@ def part_of(params: Mapping[str, Tensor], part: str) -> dict[str, Tensor]:
 @register(
     "model",
     name="NSR with branches",
+    interface="numbers",
     references=("faber2020", "mistry2022"),
     equation=r"y = g\, (f_1(x) + b_1) + (1 - g) (f_2(x) + b_2), \qquad g = \mathrm{NSR}(x)",
     failure_modes=(

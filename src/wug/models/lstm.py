@@ -63,6 +63,7 @@ def column(x: Tensor, places: Tensor) -> Tensor:
 @register(
     "model",
     name="LSTM",
+    interface="classification",
     references=("hochreiter1997", "csordas2023"),
     equation=r"h_t, c_t = \mathrm{LSTM}(x_t, h_{t-1}, c_{t-1}), \qquad y = V h_T + d",
     failure_modes=(

@@ -28,6 +28,7 @@ GAIN = 5 / 3
 @register(
     "model",
     name="NDR",
+    interface="classification",
     references=("csordas2022", "csordas2023", "csordas2022ctl"),
     equation=r"\begin{aligned} a &= \mathrm{LN}(h + \mathrm{GeometricAttention}(h)) \\ "
     r"u &= \mathrm{LN}(\mathrm{FFN}(a)), \quad g = \sigma(\mathrm{FFN}^{\mathrm{gate}}(a)) \\ "

@@ -64,6 +64,7 @@ CELLS: dict[str, tuple[Callable[[Tensor, Tensor, State], State], int, int]] = {
 @register(
     "model",
     name="Recurrent network",
+    interface="numbers",
     references=("trask2018",),
     equation=r"h_t = f(W x_t + b,\; U h_{t-1} + c,\; h_{t-1}), \qquad y = V h_T + d",
     failure_modes=(

@@ -32,6 +32,7 @@ def part_of(params: Mapping[str, Tensor], part: str) -> dict[str, Tensor]:
 @register(
     "model",
     name="Recurrent stack",
+    interface="numbers",
     references=("trask2018",),
     equation=r"y = f_2(h_T), \qquad h_t = f_1([x_t, h_{t-1}])",
     failure_modes=("A weight of 0.99 on the state forgets: a thousand steps leave 0.99^1000.",),

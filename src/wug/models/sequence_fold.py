@@ -26,6 +26,7 @@ def without_prefix(params: Mapping[str, Tensor]) -> dict[str, Tensor]:
 @register(
     "model",
     name="Sequence fold",
+    interface="numbers",
     references=("faber2020", "mistry2022"),
     equation=r"y = h_T, \qquad h_t = f(x_t, h_{t-1})",
     failure_modes=("Small errors of every step add up: long sequences need a decided unit.",),

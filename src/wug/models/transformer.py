@@ -138,6 +138,7 @@ class TransformerLayer(nn.Module):
 @register(
     "model",
     name="Transformer",
+    interface="classification",
     references=(
         "vaswani2017", "csordas2023", "dai2019", "dehghani2019", "kazemnejad2023", "ruoss2023",
         "tan2024",

@@ -33,6 +33,16 @@ def seeded(*parts: str | int) -> torch.Generator:
     return torch.Generator().manual_seed(low + (high << 32))
 
 
+def size_of_batch(batch_size: int, num_examples: int) -> int:
+    """Return how many examples make a batch: no more than there are.
+
+    Raises:
+        UserError: There are none.
+    """
+    require_at_least("sampler", "number of examples", num_examples, 1)
+    return min(batch_size, num_examples)
+
+
 class Sampler(Protocol):
     """Chooses the examples of a step."""
 
@@ -60,7 +70,7 @@ class Bucketed:
 
     def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
         """Shuffle, sort by length, cut into batches and visit them in random order."""
-        size = min(batch_size, len(lengths))
+        size = size_of_batch(batch_size, len(lengths))
         num_batches = len(lengths) // size
 
         @lru_cache(maxsize=2)
@@ -84,7 +94,7 @@ class Drawn:
 
     def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
         """Draw each example as often as any other."""
-        size = min(batch_size, len(lengths))
+        size = size_of_batch(batch_size, len(lengths))
 
         def choose(key: Key, step: int) -> Tensor:
             generator = seeded("drawn", *key, step)
@@ -105,7 +115,7 @@ class ByLevel:
 
     def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
         """Draw a level, then one of its examples."""
-        size = min(batch_size, len(lengths))
+        size = size_of_batch(batch_size, len(lengths))
         known, index, counts = levels.unique(return_inverse=True, return_counts=True)
         chances = (known.double() ** self.power / counts)[index].cumsum(0)
 

@@ -98,6 +98,12 @@ def task_of(about: Mapping[str, Any]) -> Any:
     if about.get("task") is None:
         return None
     make = index.get("task", str(about["task"]))
+    serves = index.entry("model", about["model"]).details.get("interface")
+    if make.interface != serves:
+        raise UserError(
+            f"lab: task {about['task']} is one of {make.interface}, and {about['model']} serves "
+            f"{serves}."
+        )
     options = tuples(about.get("task_options") or {})
     if isinstance(options.get("dtype"), str):
         options["dtype"] = getattr(torch, options["dtype"], None)

@@ -24,6 +24,9 @@ from wug.training.objective import objective
 from wug.training.plan import Lot
 from wug.training.stacked import clip_groups
 
+# What torch does with a larger one is no float any more; weights are lost long before.
+LARGEST_RATE = 1e37
+
 
 class Single:
     """One training of one network.
@@ -151,7 +154,7 @@ class Single:
                 nn.utils.clip_grad_value_(named.values(), plan.clip.value)
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
-                group["lr"] = rate
+                group["lr"] = min(rate, LARGEST_RATE)
             optimiser.step()
 
     def advance(self, start: int, end: int, stage: int, until: float | None) -> Progress:

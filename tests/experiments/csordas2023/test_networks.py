@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from wug.training.sequence_plan import SequencePlan
 
 from wug.core import index
 from wug.core.errors import UserError
@@ -10,7 +11,6 @@ from wug.core.schedules import Constant, Trapezoid, WarmUp
 from wug.experiments.csordas2023 import _laptop as laptop
 from wug.experiments.csordas2023._networks import Setting, num_layers
 from wug.study.experiment import RunOptions
-from wug.training.sequence_plan import SequencePlan
 
 KEYS = [e.key for e in index.entries("experiment") if e.key.startswith("csordas2023.")]
 every_experiment = pytest.mark.parametrize("key", KEYS)
