@@ -1,8 +1,9 @@
 """What every layer and model promises: a new file is tested by being there.
 
-What a network takes and gives is its interface, a detail of its registration: vectors (unless it
-says otherwise), columns to columns, columns to one vector (readout), columns to gates (gate),
-columns in the steps of a loop (steps), or tokens to logits.
+What a network takes and gives is its interface, a detail of its registration. For a model it is
+one of wug.interfaces: numbers (unless it says otherwise) or classification. For a layer it may also
+be columns to columns, columns to one vector (readout), columns to gates (gate), or columns in the
+steps of a loop (steps).
 """
 
 import copy
@@ -23,12 +24,12 @@ ENTRIES = [entry for entry in build() if entry.kind in ("layer", "model")]
 SECTIONS = ("Notation:", "Departures:", "Args:", "Shape:", "Example:", "References:")
 # Interface -> the sizes that a network is built with, and the shape of an output.
 SIZES = {
-    "vectors": (2, 3), "columns": (8,), "readout": (8,), "gate": (8,), "steps": (8,),
-    "tokens": (11, 5),
+    "numbers": (2, 3), "columns": (8,), "readout": (8,), "gate": (8,), "steps": (8,),
+    "classification": (11, 5),
 }  # fmt: skip
 SHAPES = {
     "columns": (4, 5, 8), "readout": (4, 8), "gate": (4, 5, 8), "steps": (4, 5, 8),
-    "tokens": (4, 5),
+    "classification": (4, 5),
 }  # fmt: skip
 LENGTHS = torch.tensor([5, 1, 3, 4])
 
@@ -37,7 +38,7 @@ WITHOUT_WEIGHTS = {"position_encoding": "its sinusoids are not learned"}
 
 
 def interface(entry):
-    return entry.details.get("interface", "vectors")
+    return entry.details.get("interface", "numbers")
 
 
 def networks(*interfaces, exempt=()):
@@ -89,7 +90,7 @@ def make(entry, seed=0):
 
 def drawn(entry, seed):
     generator = torch.Generator().manual_seed(seed)
-    if interface(entry) == "tokens":
+    if interface(entry) == "classification":
         return torch.randint(11, (4, 9), generator=generator)
     return torch.randn(4, 9, 8, generator=generator)
 
@@ -98,7 +99,7 @@ def inputs(entry, seq=5, rubbish=2):
     """Return sequences, with rubbish behind their ends, and what says where they end."""
     valid = torch.arange(seq) < LENGTHS[:, None]
     x, other = (drawn(entry, seed)[:, :seq] for seed in (1, rubbish))
-    if interface(entry) == "tokens":
+    if interface(entry) == "classification":
         return torch.where(valid, x, other), LENGTHS
     return torch.where(valid.unsqueeze(-1), x, other), valid
 
@@ -149,7 +150,7 @@ def test_state_dict_round_trip(entry):
     other.load_state_dict(first.state_dict())
     for name, value in first.state_dict().items():
         assert torch.equal(value, other.state_dict()[name])
-    if interface(entry) != "vectors":
+    if interface(entry) != "numbers":
         x = inputs(entry)
         assert torch.equal(promised(entry, first.eval(), *x), promised(entry, other.eval(), *x))
 
@@ -158,8 +159,11 @@ def test_state_dict_round_trip(entry):
 def test_says_its_sizes(entry):
     network = make(entry)
     network = network.network if interface(entry) in WRAPPERS else network
-    kind = "tokens" if interface(entry) == "tokens" else "vectors"
-    names = {"tokens": ("num_tokens", "num_classes"), "vectors": ("in_features", "out_features")}
+    kind = "classification" if interface(entry) == "classification" else "numbers"
+    names = {
+        "classification": ("num_tokens", "num_classes"),
+        "numbers": ("in_features", "out_features"),
+    }
     assert all(isinstance(getattr(network, name), int) for name in names[kind])
 
 
@@ -167,7 +171,7 @@ def test_says_its_sizes(entry):
 def test_outputs_are_finite_and_of_the_right_shape(entry):
     output = make(entry).eval()(*inputs(entry))
     assert output.shape == SHAPES[interface(entry)] and output.isfinite().all()
-    if interface(entry) != "tokens":
+    if interface(entry) != "classification":
         x, _ = inputs(entry)
         everywhere = torch.ones(x.shape[:2], dtype=torch.bool)
         assert_close(make(entry).eval()(x, None), make(entry).eval()(x, everywhere))

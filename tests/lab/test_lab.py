@@ -17,6 +17,7 @@ from wug.sources.sequence_task import SequenceTask
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.productivity.listops import ListOps
 from wug.tasks.productivity.simple_arithmetic import SimpleArithmetic
+from wug.training.engine import initial_module
 from wug.training.kept_networks import find_networks, keep_network, load
 
 TASK = CTL(order="forward", num_train=400, num_evaluation=60)
@@ -147,12 +148,9 @@ def test_a_stack_of_units_reads_numbers(tmp_path: Path) -> None:
     stack.load_state_dict(weights)
     path = tmp_path / "models" / "stack.safetensors"
     keep_network(
-        path,
-        stack.state_dict(),
-        model="arithmetic_stack",
-        options=STACK,
+        path, stack.state_dict(), model="arithmetic_stack", options=STACK,
         labels={"operation": "mul"},
-    )
+    )  # fmt: skip
     lab = Lab([tmp_path])
     answer = lab.answer(only(lab), "1, 2, 3, 4")
     assert answer["outputs"] == [30.0] and ["layer_0", [10.0, 3.0]] in answer["layers"]

@@ -72,7 +72,6 @@ def column(x: Tensor, places: Tensor) -> Tensor:
         "Deeper expressions than those of training: 0.74 on arithmetic, 0.82 in both directions "
         "(csordas2023, table 5.3).",
     ),
-    interface="tokens",
 )
 class LSTM(nn.Module):
     """Embedding, recurrent layers, and a linear read-out of the last state.

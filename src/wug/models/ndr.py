@@ -39,7 +39,6 @@ GAIN = 5 / 3
         "Functions that never met in training may write the same symbol differently: most seeds "
         "fail on CTL++ (csordas2023, table 6.1).",
     ),
-    interface="tokens",
 )
 class NDR(nn.Module):
     """Sequence classifier: geometric attention, copy gates and shared layers.

@@ -153,7 +153,6 @@ class TransformerLayer(nn.Module):
         "Relative attention with a copy gate solves them in the order in which the answer stands "
         "at a learned distance from the read-out, and only then (csordas2023, tables 5.1 and D.1).",
     ),
-    interface="tokens",
 )  # fmt: skip
 class Transformer(nn.Module):
     """Sequence classifier whose attention, copy gate, shared layers and halting are switches.
