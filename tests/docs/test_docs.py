@@ -152,3 +152,19 @@ def test_the_worked_example_cites_its_paper():
     files, _ = worked_example()
     assert "@article{giles1987," in files["src/wug/references.bib"]
     assert 'references=("giles1987",)' in files["src/wug/units/second_order.py"]
+
+
+def test_the_example_of_a_table_is_an_experiment(tmp_path):
+    files, _ = worked_example()
+    for ending in ("py", "csv"):
+        text = files[f"src/wug/experiments/mistry2022/products.{ending}"]
+        (tmp_path / f"products.{ending}").write_text(text, encoding="utf-8")
+    script = (
+        "from pathlib import Path; from wug.core.index import import_file; import sys;"
+        "from wug.study.experiment import RunOptions;"
+        "made = import_file(Path(sys.argv[1])).products(RunOptions(scale='smoke'));"
+        "verdicts = [c.evaluate(made.published_table).verdict.value for c in made.claims];"
+        "print(made.name, [(lot.name, lot.num_replicas) for lot in made.lots], *verdicts)"
+    )
+    output = run("-c", script, str(tmp_path / "products.py"))
+    assert output == "products [('nmu', 4), ('npu', 4)] held\n"

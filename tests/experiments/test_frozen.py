@@ -2,7 +2,7 @@
 
 A hash covers the settings and, of each lot, its name, seeds, labels and configurations. Where a
 change is meant, it also needs a new data edition or other settings, or old records would be
-continued by other trainings: `python -m tests.experiments.test_frozen` writes the hashes anew.
+continued by other trainings. `python tests/experiments/test_frozen.py` writes the hashes anew.
 """
 
 import json

@@ -14,14 +14,13 @@ ROWS = (
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch):
-    """Return a function that makes an importable package with a published.csv."""
+def module(tmp_path, monkeypatch):
+    """Return a function that makes an importable module with a CSV beside it."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def make(name: str, *lines: str) -> str:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").touch()
-        (tmp_path / name / "published.csv").write_text("\n".join(lines), encoding="utf-8")
+        (tmp_path / f"{name}.py").touch()
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
         return name
 
     return make
@@ -32,8 +31,8 @@ def test_printed_interval():
     assert Printed(0.5, None, None).interval is None
 
 
-def test_rows_become_cells(package):
-    name = package("printed_rows", HEADER, *ROWS)
+def test_rows_become_cells(module):
+    name = module("printed_rows", HEADER, *ROWS)
     nau, nmu = read_published(name, ("unit", "range"), trials=4)
     assert nau == PublishedCell(
         labels={"unit": "nau", "range": "[1,2)"},
@@ -59,20 +58,20 @@ def test_rows_become_cells(package):
     assert str(table.at("nau", "[1,2)")) == "nau [1,2): 3/4"
 
 
-def test_median_is_kept(package):
-    name = package("printed_medians", f"{HEADER},solved_at_median", f"{ROWS[0]},9e2")
+def test_median_is_kept(module):
+    name = module("printed_medians", f"{HEADER},solved_at_median", f"{ROWS[0]},9e2")
     (row,) = read_published(name, ("unit", "range"), trials=4)
     assert row.solved_at_median == row.to_json()["solved_at_median"] == 900.0
 
 
-def test_row_without_success_is_refused(package):
-    name = package("printed_without_success", HEADER, "nau,all,,,,,,,,,,Table 1")
+def test_row_without_success_is_refused(module):
+    name = module("printed_without_success", HEADER, "nau,all,,,,,,,,,,Table 1")
     with pytest.raises(ValueError, match="must have a success rate"):
         read_published(name, ("unit", "range"), trials=4)
 
 
-def test_errors_need_neither_arms_nor_a_success_rate(package):
-    name = package("printed_errors", "unit,error,iid_error,source", "relu,83.63,,Table 5")
+def test_errors_need_neither_arms_nor_a_success_rate(module):
+    name = module("printed_errors", "unit,error,iid_error,source", "relu,83.63,,Table 5")
     (row,) = read_published(name, ("unit",), trials=100)
     assert row.cell == Cell(None, 100, error=83.63)
     assert row.to_json()["error"] == {"value": 83.63, "plus": None, "minus": None}

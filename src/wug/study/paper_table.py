@@ -7,8 +7,8 @@ of a cell to its training. `PaperTable` registers that function and makes an exp
     def identity(run: Run, model: str, operation: str) -> Training:
         ...
 
-What a person chooses (scale, seeds, rows, ranges, streams) is resolved here, lots are built here,
-and the published numbers are read from the CSV that has the name of the experiment's file.
+What a person chooses (scale, seeds, rows, ranges, streams) is resolved here, and the published
+numbers are read from the CSV that has the stem of the experiment's file.
 """
 
 from __future__ import annotations
@@ -16,94 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, cast
 
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
-from wug.core.schedules import Constant, Schedule
 from wug.records import Json, Record, config_hash
-from wug.sources.sequences import SequenceTask
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.experiment import Experiment, Layout, RunOptions, Scale, Size, choose_rows
 from wug.study.published import published_table, read_published
+from wug.study.trainings import AnyTraining, Run, SequenceTraining, Training, in_turn, stack
 from wug.training.lots import AnyLot
-from wug.training.plan import Build, Lot, Observe, Streams, Task, TrainingPlan, Variant
-from wug.training.sequence_plan import SequenceLot, SequencePlan
 
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Run:
-    """What all cells of a run share.
-
-    Args:
-        scale: Of the run.
-        steps: Optimiser steps; 0 if every cell has its own number.
-        streams: Whether the seeds of a cell see the same training inputs.
-    """
-
-    scale: Scale
-    steps: int
-    streams: Streams
-
-
-@dataclass(frozen=True, kw_only=True)
-class Training:
-    """What is trained for a cell, in one program with the other cells of its lot.
-
-    Args:
-        lot: Name of the lot. The first cell's build, plan and observe hold for all its cells.
-        build: Makes the network with initial weights from a generator.
-        task: What is learnt.
-        plan: How.
-        learning_rate: Of the optimiser.
-        penalty: Weight of the network's penalty, or weights by name.
-        observe: Further numbers for the records.
-        config: What the records say beside labels, plan and streams.
-    """
-
-    lot: str
-    build: Build
-    task: Task
-    plan: TrainingPlan
-    learning_rate: Schedule = Constant(1e-3)
-    penalty: Schedule | Mapping[str, Schedule] | None = None
-    observe: Observe | None = None
-    config: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SequenceTraining:
-    """What is trained for a cell whose network reads sequences, one seed after the other.
-
-    Args:
-        model: Key of a registered model.
-        options: Its keyword arguments.
-        task: What is learnt.
-        plan: How.
-        seeds: How often, unless a person says otherwise.
-    """
-
-    model: str
-    options: Mapping[str, Any]
-    task: SequenceTask
-    plan: SequencePlan
-    seeds: int
-
-    @property
-    def config(self) -> dict[str, Json]:
-        """The resolved configuration as plain data."""
-        task: Any = self.task
-        return {
-            "model": self.model,
-            "options": dict(self.options),
-            "task": {"name": type(task).__name__, **asdict(task)},
-            "plan": self.plan.config,
-        }
-
-
-AnyTraining: TypeAlias = Training | SequenceTraining
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,10 +96,10 @@ class PaperTable:
 
         @wraps(cell)
         def experiment(options: RunOptions) -> Experiment:
-            return _Maker(self, cell, options).experiment()
+            return _Chosen(self, cell, options).experiment()
 
         def every(scale: Scale) -> Mapping[Key, AnyTraining]:
-            return _Maker(self, cell, RunOptions(scale=scale)).every
+            return _Chosen(self, cell, RunOptions(scale=scale)).every
 
         filed: Callable[[RunOptions], Experiment] = register(
             "experiment",
@@ -206,14 +130,13 @@ class PaperTable:
 
 
 def _largest(cells: Mapping[Key, AnyTraining]) -> dict[str, int]:
+    """Return what a listing says of a scale whose cells have seeds and steps of their own."""
     own = [cell for cell in cells.values() if isinstance(cell, SequenceTraining)]
-    return {
-        "seeds": max(cell.seeds for cell in own), "steps": max(cell.plan.steps for cell in own)
-    }  # fmt: skip
+    return {"seeds": max(c.seeds for c in own), "steps": max(c.plan.steps for c in own)}
 
 
-class _Maker:
-    """Resolves what a person chose of a table."""
+class _Chosen:
+    """A table as a person wants it trained."""
 
     def __init__(
         self, table: PaperTable, cell: Callable[..., AnyTraining | None], options: RunOptions
@@ -319,21 +242,8 @@ class _Maker:
             )
         if self.options.streams == "shared":
             raise UserError(f"{self.name}: every seed has its own batches; leave --streams out.")
-        return tuple(
-            SequenceLot(
-                name="-".join([*key, str(seed)]).lower(),
-                labels=dict(zip(self.table.labels, key, strict=True)),
-                seed=seed,
-                model=cell.model,
-                model_options=cell.options,
-                task=cell.task,
-                plan=cell.plan,
-                config=cell.config,
-            )
-            for key, cell in chosen.items()
-            if isinstance(cell, SequenceTraining)
-            for seed in range(self.seeds or cell.seeds)
-        )
+        sequences = cast(Mapping[Key, SequenceTraining], chosen)
+        return in_turn(sequences, labels=self.table.labels, seeds=self.seeds)
 
 
 def below_paper(**labels: Collection[str]) -> dict[Scale, Mapping[str, Collection[str]]]:
@@ -344,57 +254,3 @@ def below_paper(**labels: Collection[str]) -> dict[Scale, Mapping[str, Collectio
 def experiment_key(cell: Callable[..., Any]) -> str:
     """Return the key of the experiment in a function's module: ``<paper>.<table>``."""
     return ".".join(cell.__module__.split(".")[-2:])
-
-
-def stack(
-    cells: Mapping[Key, Training],
-    *,
-    labels: tuple[str, ...],
-    stream: tuple[str, ...],
-    seeds: tuple[int, ...],
-    streams: Streams,
-    repeated: tuple[str, ...] | None = None,
-) -> tuple[Lot, ...]:
-    """Return the lots of some cells: those with the same name of a lot are trained as one program.
-
-    Args:
-        cells: Trainings by the values of their labels.
-        labels: Names of the labels.
-        stream: Labels that say what the data is.
-        seeds: One training of each cell per seed.
-        streams: Whether the seeds of a cell see the same inputs.
-        repeated: Labels that are part of the configuration; None means all.
-    """
-    lots: dict[str, dict[Key, Training]] = {}
-    for key, cell in cells.items():
-        lots.setdefault(cell.lot, {})[key] = cell
-    made = []
-    for name, mine in lots.items():
-        first = next(iter(mine.values()))
-        variants = []
-        for key, cell in mine.items():
-            named = dict(zip(labels, key, strict=True))
-            said = {label: named[label] for label in (labels if repeated is None else repeated)}
-            plan = {"plan": asdict(first.plan), "streams": streams}
-            variants.append(
-                Variant(
-                    labels=named,
-                    stream=stream,
-                    task=cell.task,
-                    learning_rate=cell.learning_rate,
-                    penalty=cell.penalty,
-                    config={**said, **cell.config, **plan},
-                )
-            )
-        made.append(
-            Lot(
-                name=name,
-                build=first.build,
-                variants=tuple(variants),
-                seeds=seeds,
-                plan=first.plan,
-                streams=streams,
-                observe=first.observe,
-            )
-        )
-    return tuple(made)

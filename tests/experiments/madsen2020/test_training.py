@@ -4,7 +4,7 @@ import pytest
 
 from wug.core.schedules import Ramp
 from wug.experiments.madsen2020._training import NETWORKS, training
-from wug.study.paper_table import Run, stack
+from wug.study.trainings import Run, stack
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.training.engine import initial_module
 

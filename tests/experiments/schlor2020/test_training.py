@@ -10,7 +10,7 @@ from wug.core.schedules import After
 from wug.experiments.schlor2020._training import Network, by_name, training
 from wug.experiments.schlor2020.magnitude import magnitude
 from wug.study.experiment import RunOptions
-from wug.study.paper_table import Run, stack
+from wug.study.trainings import Run, stack
 from wug.tasks.extrapolation.distribution_shift import DistributionShift
 from wug.training.engine import initial_module
 from wug.training.plan import Restart

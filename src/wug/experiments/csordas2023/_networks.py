@@ -14,7 +14,7 @@ from wug.core.errors import require_at_least
 from wug.core.schedules import Trapezoid, WarmUp
 from wug.sources.sequences import SequenceTask
 from wug.study.experiment import Scale
-from wug.study.paper_table import SequenceTraining
+from wug.study.trainings import SequenceTraining
 from wug.training.sequence_plan import SequencePlan
 
 Family: TypeAlias = Literal["recurrent", "absolute", "plain", "gated", "ndr"]

@@ -41,8 +41,9 @@ from wug.experiments.csordas2023._networks import (
 )
 from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of, any_of, negate
-from wug.study.paper_table import PaperTable, Run, SequenceTraining, below_paper
+from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
+from wug.study.trainings import Run, SequenceTraining
 
 # Our key -> the thesis' name, in the order of tables 5.1 and D.1.
 MODELS = {

@@ -41,8 +41,9 @@ from wug.stats.runs import mean_error
 from wug.study.catalog import interval
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.judgements import Judgement, all_of
-from wug.study.paper_table import PaperTable, Run, SequenceTraining, below_paper
+from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error, slower
+from wug.study.trainings import Run, SequenceTraining
 
 # Our key -> the thesis' name: A (graves) and U (universal) are its two variants.
 MODELS = {

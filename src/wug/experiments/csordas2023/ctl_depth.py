@@ -17,8 +17,9 @@ from wug.experiments.csordas2023._judging import SOLVED, all_above, all_below
 from wug.experiments.csordas2023._networks import DEVIATIONS, FLOAT32, LAPTOP, NETWORKS
 from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of, negate
-from wug.study.paper_table import PaperTable, Run, SequenceTraining, below_paper
+from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
+from wug.study.trainings import Run, SequenceTraining
 
 LAYERS = ("14", "12", "10", "8", "6", "4")
 DEEP, SHALLOW = ("14", "12"), ("10", "8", "6", "4")

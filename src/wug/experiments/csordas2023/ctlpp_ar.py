@@ -26,8 +26,9 @@ from wug.experiments.csordas2023._networks import (
 )
 from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of
-from wug.study.paper_table import PaperTable, Run, SequenceTraining, below_paper
+from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error, no_success, rate_at_most, some_success
+from wug.study.trainings import Run, SequenceTraining
 from wug.tasks.systematicity.ctlpp import CTLpp
 
 PUBLISHED_TRIALS = 25

@@ -23,8 +23,9 @@ from wug.experiments.csordas2023._judging import PERFECT, all_above, all_below
 from wug.experiments.csordas2023._networks import DATA, EMBEDDINGS, FLOAT32, LAPTOP, NETWORKS
 from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of, count_at_least
-from wug.study.paper_table import PaperTable, Run, SequenceTraining, below_paper
+from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
+from wug.study.trainings import Run, SequenceTraining
 from wug.tasks.systematicity.ctlpp import CTLpp
 
 FUNCTIONS = ("4", "8", "12", "16")

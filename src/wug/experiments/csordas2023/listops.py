@@ -31,8 +31,9 @@ from wug.experiments.csordas2023._networks import (
 from wug.study.claims import Claim
 from wug.study.experiment import Scale
 from wug.study.judgements import all_of
-from wug.study.paper_table import PaperTable, Run, SequenceTraining, below_paper
+from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
+from wug.study.trainings import Run, SequenceTraining
 from wug.tasks.productivity.listops import ListOps
 from wug.training.sequence_plan import SequencePlan
 

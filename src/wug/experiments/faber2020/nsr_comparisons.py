@@ -20,8 +20,9 @@ from wug.models.arithmetic_stack import ArithmeticStack
 from wug.study.claims import Claim, Table
 from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, lower_error, most_succeed
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.comparison import Comparison
 from wug.training.plan import TrainingPlan
 from wug.units.mlp import MLP

@@ -18,8 +18,9 @@ from wug.models.gated_piecewise import GatedPiecewise
 from wug.study.claims import Claim
 from wug.study.experiment import Size
 from wug.study.judgements import all_of, negate
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import most_succeed
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.piecewise import FUNCTIONS, Piecewise
 from wug.training.plan import TrainingPlan
 

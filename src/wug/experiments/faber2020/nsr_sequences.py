@@ -25,8 +25,9 @@ from wug.stats.runs import mean_error
 from wug.study.claims import Cell, Claim
 from wug.study.experiment import Size
 from wug.study.judgements import all_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import error_below, lower_error
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.counting import Counting
 from wug.tasks.extrapolation.list_minimum import ListMinimum
 from wug.training.plan import TrainingPlan

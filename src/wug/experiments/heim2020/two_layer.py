@@ -32,8 +32,9 @@ from wug.stats.summary import bootstrap
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of, negate
-from wug.study.paper_table import PaperTable, Run, Training, below_paper
+from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.large_scale_arithmetic import OPERATIONS, LargeScaleArithmetic
 from wug.training.plan import TrainingPlan
 

@@ -10,7 +10,7 @@ from wug.core.schedules import Constant, Ramp
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import Json
 from wug.study.experiment import Scale, Size, drawn_twice
-from wug.study.paper_table import Run, Training
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.training.plan import Build, Observe, TrainingPlan
 from wug.units.mlp import MLP

@@ -28,7 +28,7 @@ from wug.experiments.madsen2020._training import (
 )
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import Judgement, all_of, count_at_least, negate
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import (
     better,
     hardly_any_succeed,
@@ -37,6 +37,7 @@ from wug.study.predicates import (
     slower,
     some_success,
 )
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 WHOLE, NO_PENALTY, NO_CLAMP, NEITHER = "nmu", "nmu_no_penalty", "nmu_no_clamp", "nmu_neither"

@@ -33,8 +33,9 @@ from wug.experiments.madsen2020._training import (
 )
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import Judgement, all_of, any_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, less_sparse, no_success, slower
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 MODELS = ("nmu", "nac_mul")

@@ -20,8 +20,9 @@ from wug.experiments.madsen2020._training import LEARNING_RATE, NETWORKS, settin
 from wug.study.claims import Claim, Entry, Table
 from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, less_sparse, slower
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.training.plan import TrainingPlan
 

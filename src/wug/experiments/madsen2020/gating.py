@@ -42,8 +42,9 @@ from wug.study.catalog import measured_cell
 from wug.study.claims import Cell, Claim, Entry, Key, Table
 from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of, negate
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, full_success, same_rate, some_success
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 # Our key -> the paper's name. A key names the second layer; below nalu and nalu_separate is NAC+.

@@ -27,8 +27,9 @@ from wug.experiments.madsen2020._training import (
 )
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import all_of, negate
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, most_succeed
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 MODELS = ("nmu", "nac_mul", "nac_mul_sigmoid", "nac_mul_nmu")

@@ -30,8 +30,9 @@ from wug.experiments.madsen2020._training import (
 )
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import all_of
-from wug.study.paper_table import PaperTable, Run, Training, below_paper
+from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import better, most_succeed, no_success
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.tasks.extrapolation.single_module import parse_range
 

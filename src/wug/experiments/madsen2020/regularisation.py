@@ -26,8 +26,9 @@ from wug.experiments.madsen2020._training import (
 )
 from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of, negate
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, less_sparse
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 STRENGTHS = ("0", "0.01", "0.1", "1", "10", "100")

@@ -37,7 +37,7 @@ from wug.experiments.madsen2020._training import (
 from wug.study.claims import Claim, Entry, Table
 from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of, any_of, negate
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import (
     better,
     full_success,
@@ -49,6 +49,7 @@ from wug.study.predicates import (
     some_success,
     sparsity_at_most,
 )
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 # Our key -> the paper's name, in the order of table 6. A key names the second layer; the first is

@@ -20,8 +20,9 @@ from wug.core.schedules import After, Constant, Ramp, Schedule
 from wug.study.claims import Claim, Table
 from wug.study.experiment import Size, drawn_twice
 from wug.study.judgements import Judgement, all_of, count_at_least, negate
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import full_success, most_succeed
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.single_module import RANGES, SingleModule, parse_range
 from wug.training.plan import Restart, TrainingPlan
 from wug.units.inalu import INALU

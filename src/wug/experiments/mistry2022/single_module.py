@@ -22,7 +22,8 @@ from wug.core.schedules import After, Constant, Growth, Ramp, Schedule
 from wug.experiments.mistry2022._single_module_claims import CLAIMS
 from wug.study.claims import Key
 from wug.study.experiment import Size, drawn_twice
-from wug.study.paper_table import PaperTable, Run, Training, stack
+from wug.study.paper_table import PaperTable
+from wug.study.trainings import Run, Training, stack
 from wug.tasks.extrapolation.single_module import OPERATIONS, RANGES, SingleModule, parse_range
 from wug.training.plan import Lot, Restart, Streams, TrainingPlan
 from wug.units.gnalu import GNALU

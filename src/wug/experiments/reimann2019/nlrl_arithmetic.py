@@ -19,8 +19,9 @@ from wug.models.arithmetic_stack import ArithmeticStack
 from wug.study.claims import Claim
 from wug.study.experiment import Size
 from wug.study.judgements import any_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import some_success
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.tasks.extrapolation.single_module import SingleModule, parse_range
 from wug.training.plan import TrainingPlan

@@ -20,8 +20,9 @@ from wug.models.arithmetic_stack import ArithmeticStack
 from wug.study.claims import Claim, Entry, Table
 from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, most_succeed, same_rate, slower
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.boolean import FUNCTIONS, Boolean
 from wug.training.plan import TrainingPlan
 

@@ -17,7 +17,7 @@ from wug.core.schedules import After, Constant
 from wug.functional.initialise import fill_normal, fill_uniform
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.study.experiment import Scale, Size, drawn_twice
-from wug.study.paper_table import Run, Training
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.distribution_shift import OPERATIONS, DistributionShift
 from wug.training.plan import Restart, TrainingPlan
 

@@ -21,8 +21,9 @@ from wug.experiments.schlor2020._training import (
 )
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import Judgement, all_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import hardly_any_succeed, lower_error, same_rate
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.distribution_shift import OPERATIONS, DistributionShift
 
 MAGNITUDES = ("0.1", "1", "10", "100", "1000")

@@ -20,8 +20,9 @@ from wug.experiments.schlor2020._training import (
 )
 from wug.study.claims import Claim, Entry, Table
 from wug.study.judgements import Judgement, all_of, any_of, negate
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, most_succeed, same_rate
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.distribution_shift import OPERATIONS, DistributionShift
 
 INPUTS = ("2", "10")

@@ -22,8 +22,9 @@ from wug.experiments.schlor2020._training import (
 from wug.records import Record
 from wug.study.claims import Cell, Claim, Entry, Key, Table
 from wug.study.judgements import all_of, negate
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, full_success, most_succeed
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.distribution_shift import OPERATIONS, DistributionShift
 
 # Training distribution -> that of the OOD sets.

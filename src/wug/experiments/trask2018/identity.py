@@ -22,8 +22,9 @@ from wug.core.schedules import Constant
 from wug.study.claims import Claim, Entry, Table
 from wug.study.experiment import Size
 from wug.study.judgements import all_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import error_above, error_below, lower_error
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.identity import Identity
 from wug.training.plan import TrainingPlan
 from wug.units.mlp import MLP

@@ -34,8 +34,9 @@ from wug.models.recurrent_stack import RecurrentStack
 from wug.study.claims import Claim, Table
 from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import lower_error
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.recurrent_arithmetic import RecurrentArithmetic
 from wug.training.plan import TrainingPlan
 

@@ -31,8 +31,9 @@ from wug.models.arithmetic_stack import ArithmeticStack
 from wug.study.claims import Claim
 from wug.study.experiment import Size
 from wug.study.judgements import all_of
-from wug.study.paper_table import PaperTable, Run, Training
+from wug.study.paper_table import PaperTable
 from wug.study.predicates import lower_error
+from wug.study.trainings import Run, Training
 from wug.tasks.extrapolation.static_arithmetic import StaticArithmetic
 from wug.training.plan import TrainingPlan
 from wug.units.mlp import MLP
