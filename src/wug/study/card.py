@@ -15,16 +15,23 @@ from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.core.folders import RUNS
 from wug.core.schedules import WarmUp
 from wug.records import Run, RunStore, read_run
+from wug.sources.samplers import ByLevel, Curriculum
 from wug.sources.sequence_task import SequenceTask
 from wug.study.catalog import make_catalog
+from wug.study.claims import Key
 from wug.study.experiment import Experiment, Layout
-from wug.training.sequence_plan import SequenceLot, SequencePlan
+from wug.study.trainings import Training, make_lots, registered
+from wug.training.optimisers import Adam, AdamW, Muon, Optimiser
+from wug.training.plan import ENDLESS, Clip, Lot, Plan, Stopping
 from wug.training.work import WorkOptions, work
 
 # What trained our own routers quickly: all lengths in every batch for table lookup, and longer
 # expressions when those before are mastered.
-LOOKUP: Mapping[str, Any] = {"level_power": 0.5}
-NESTED: Mapping[str, Any] = {"mastery": 0.9, "grading": "length"}
+LOOKUP: Mapping[str, Any] = {"sampler": ByLevel(0.5)}
+NESTED: Mapping[str, Any] = {"curriculum": Curriculum(mastery=0.9, grading="length")}
+OPTIMISERS: Mapping[str, Optimiser] = {
+    "muon": Muon(weight_decay=0.01), "adamw": AdamW(weight_decay=0.01), "adam": Adam(),
+}  # fmt: skip
 
 
 class Column(NamedTuple):
@@ -51,8 +58,6 @@ RIVALS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "lstm": ("lstm", {"features": 128}),
     "bilstm": ("lstm", {"features": 128, "bidirectional": True}),
 }  # fmt: skip
-# No training gets so far in its time.
-ENDLESS = 1_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +73,7 @@ class CardOptions:
         tasks: Which columns; all if empty.
         seed: Of weights and batches.
         batch_size: Sequences of a batch.
-        optimiser: One of those of a `SequencePlan`.
+        optimiser: With a weight decay of 0.01, but for Adam.
         learning_rate: Of the optimiser, after a warm-up of 300 steps.
         evaluate_every: Steps between evaluations.
     """
@@ -175,41 +180,32 @@ def card(options: CardOptions) -> Experiment:
     models = {options.row: options.entry}
     if options.rivals:
         models |= {row: model for row, model in RIVALS.items() if row != options.row}
-    shared = SequencePlan(
+    shared = Plan(
         steps=ENDLESS,
         batch_size=options.batch_size,
         evaluate_every=options.evaluate_every,
-        optimiser=options.optimiser,
+        optimiser=OPTIMISERS[options.optimiser],
         learning_rate=WarmUp(options.learning_rate, 300),
         averaging=0.995,
-        weight_decay=0.01,
-        clip_norm=1.0,
-        seconds=60 * options.minutes / len(columns),
+        clip=Clip(norm=1.0),
+        stopping=Stopping(seconds=60 * options.minutes / len(columns)),
     )
-    plans = {column: replace(shared, **COLUMNS[column].training) for column in columns}
+    cells: dict[Key, Training] = {}
+    for row, (model, model_options) in models.items():
+        for column in columns:
+            task = make_task(column)
+            cells[row, column] = Training(
+                build=registered(model, task, **model_options),
+                task=task,
+                plan=replace(shared, **COLUMNS[column].training),
+                seeds=1,
+            )
+    lots = make_lots(cells, labels=("model", "task"))
     return Experiment(
         name="card",
         title="Report card: right answers on longer, deeper and newly composed problems",
         settings={"minutes": options.minutes, "tasks": list(columns)},
-        lots=tuple(
-            SequenceLot(
-                name=f"{row}-{column}-{options.seed}",
-                labels={"model": row, "task": column},
-                seed=options.seed,
-                model=model,
-                model_options=model_options,
-                task=make_task(column),
-                plan=plans[column],
-                config={
-                    "model": model if isinstance(model, str) else model.__qualname__,
-                    "model_options": dict(model_options),
-                    "task": [COLUMNS[column].task, dict(COLUMNS[column].options)],
-                    "plan": plans[column].config,
-                },
-            )
-            for row, (model, model_options) in models.items()
-            for column in columns
-        ),
+        lots=tuple(seeded_lot(lot, options.seed) for lot in lots),
         layout=Layout(
             rows=("model",),
             column="task",
@@ -224,6 +220,11 @@ def card(options: CardOptions) -> Experiment:
             "ListOps has 100,000 training problems instead of a million.",
         ),
     )
+
+
+def seeded_lot(lot: Lot, seed: int) -> Lot:
+    """Return a lot of one seed with another seed."""
+    return replace(lot, name=f"{lot.name.rpartition('-')[0]}-{seed}", seeds=(seed,))
 
 
 def finish(store: RunStore, experiment: Experiment, command: str) -> Run:

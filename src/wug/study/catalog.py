@@ -14,7 +14,7 @@ from wug.stats.runs import summarise_runs
 from wug.study.claims import Cell, Table
 from wug.study.experiment import Experiment
 from wug.study.judgements import Judgement
-from wug.training.sequence_plan import SequenceLot
+from wug.training.plan import Registered
 
 
 def interval(estimate: Estimate) -> tuple[float, float] | None:
@@ -63,7 +63,10 @@ def row_units(experiment: Experiment) -> dict[str, str]:
     """Return the unit or model of each row that has another name than it."""
     first = experiment.layout.rows[0]
     models = {
-        lot.labels[first]: lot.model_name for lot in experiment.lots if isinstance(lot, SequenceLot)
+        variant.labels[first]: lot.build.name
+        for lot in experiment.lots
+        for variant in lot.variants
+        if isinstance(lot.build, Registered)
     }
     known = {entry.key for entry in registered_networks()}
     given = {**models, **experiment.row_units}

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
@@ -24,8 +24,8 @@ from wug.records import Json, Record, config_hash
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.experiment import Experiment, Layout, RunOptions, Scale, Size, choose_rows
 from wug.study.published import published_table, read_published
-from wug.study.trainings import AnyTraining, Run, SequenceTraining, Training, in_turn, stack
-from wug.training.lots import AnyLot
+from wug.study.trainings import TEST_IS_WATCHED, Run, Training, make_lots
+from wug.training.plan import Lot, Registered
 
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 
@@ -85,9 +85,7 @@ class PaperTable:
     baseline: str | None = None
     data_edition: int = 1
 
-    def __call__(
-        self, cell: Callable[..., AnyTraining | None]
-    ) -> Callable[[RunOptions], Experiment]:
+    def __call__(self, cell: Callable[..., Training | None]) -> Callable[[RunOptions], Experiment]:
         """Register a function from a run and the labels of a cell to its training.
 
         Args:
@@ -98,7 +96,7 @@ class PaperTable:
         def experiment(options: RunOptions) -> Experiment:
             return _Chosen(self, cell, options).experiment()
 
-        def every(scale: Scale) -> Mapping[Key, AnyTraining]:
+        def every(scale: Scale) -> Mapping[Key, Training]:
             return _Chosen(self, cell, RunOptions(scale=scale)).every
 
         filed: Callable[[RunOptions], Experiment] = register(
@@ -129,9 +127,9 @@ class PaperTable:
         return list(firsts) if alone else [":".join(pair) for pair in pairs]
 
 
-def _largest(cells: Mapping[Key, AnyTraining]) -> dict[str, int]:
+def _largest(cells: Mapping[Key, Training]) -> dict[str, int]:
     """Return what a listing says of a scale whose cells have seeds and steps of their own."""
-    own = [cell for cell in cells.values() if isinstance(cell, SequenceTraining)]
+    own = cells.values()
     return {"seeds": max(c.seeds for c in own), "steps": max(c.plan.steps for c in own)}
 
 
@@ -139,7 +137,7 @@ class _Chosen:
     """A table as a person wants it trained."""
 
     def __init__(
-        self, table: PaperTable, cell: Callable[..., AnyTraining | None], options: RunOptions
+        self, table: PaperTable, cell: Callable[..., Training | None], options: RunOptions
     ) -> None:
         self.table, self.cell, self.options = table, cell, options
         self.name = experiment_key(cell)
@@ -180,7 +178,7 @@ class _Chosen:
             published=[each.to_json() for each in published],
             published_table=Table({**theirs.cells, **counted}, exact=True),
             claims=table.claims,
-            departures=table.departures,
+            departures=self._departures(),
             cells=table.cells,
             row_units={**self._models(), **table.row_units},
             data_edition=table.data_edition,
@@ -223,27 +221,26 @@ class _Chosen:
             common = {"steps": run.steps, "streams": run.streams, "dtype": "float32"}
             return {**common, **self.table.settings(run)}
         # Two runs that share a folder must agree in the configuration of every cell.
-        configurations = {" ".join(key): training.config for key, training in self.every.items()}
+        configurations = {" ".join(key): cell.resolved for key, cell in self.every.items()}
         return {"scale": self.run.scale, "configurations": config_hash(configurations)}
+
+    def _departures(self) -> tuple[str, ...]:
+        watched = any("test" in training.plan.watched for training in self.every.values())
+        return (*self.table.departures, *((TEST_IS_WATCHED,) if watched else ()))
 
     def _models(self) -> dict[str, str]:
         # Of all rows: the folder may hold records of some that are not asked for now.
-        return {key[0]: t.model for key, t in self.every.items() if isinstance(t, SequenceTraining)}
+        builds = {key[0]: training.build for key, training in self.every.items()}
+        return {row: b.name for row, b in builds.items() if isinstance(b, Registered)}
 
-    def _lots(self, chosen: Mapping[Key, AnyTraining]) -> tuple[AnyLot, ...]:
-        if self.table.scales:
-            return stack(
-                cast(Mapping[Key, Training], chosen),
-                labels=self.table.labels,
-                stream=self.table.stream,
-                repeated=self.table.repeated,
-                seeds=tuple(range(self.seeds)),
-                streams=self.run.streams,
-            )
-        if self.options.streams == "shared":
+    def _lots(self, chosen: Mapping[Key, Training]) -> tuple[Lot, ...]:
+        if not self.table.scales and self.options.streams == "shared":
             raise UserError(f"{self.name}: every seed has its own batches; leave --streams out.")
-        sequences = cast(Mapping[Key, SequenceTraining], chosen)
-        return in_turn(sequences, labels=self.table.labels, seeds=self.seeds)
+        table = self.table
+        return make_lots(
+            chosen, labels=table.labels, stream=table.stream, repeated=table.repeated,
+            seeds=self.seeds, streams=self.run.streams,
+        )  # fmt: skip
 
 
 def below_paper(**labels: Collection[str]) -> dict[Scale, Mapping[str, Collection[str]]]:

@@ -1,22 +1,30 @@
 """What is trained for the cells of a table, and the lots that trainings make.
 
-Experiments say what they train as a `Training` or a `SequenceTraining` for each cell; lots and
-variants of either engine are built here alone.
+Experiments say what they train as a `Training` for each cell; lots and variants are built here
+alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any
 
-from wug.core.schedules import Constant, Schedule
+from torch import nn
+
+from wug.core.configs import as_config
+from wug.core.schedules import Schedule
+from wug.interfaces.registered import interface
 from wug.records import Json
-from wug.sources.sequences import SequenceTask
 from wug.study.claims import Key
 from wug.study.experiment import Scale
-from wug.training.plan import Build, Lot, Observe, Streams, Task, TrainingPlan, Variant
-from wug.training.sequence_plan import SequenceLot, SequencePlan
+from wug.training.plan import Build, Lot, Observe, Plan, Registered, Streams, Variant, task_config
+
+# The declared departure of tables whose protocol reads the test set during training.
+TEST_IS_WATCHED = (
+    "The test set is evaluated during training, as in the paper's protocol, to say when a training "
+    "was solved; weights are selected on IID validation."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,137 +44,119 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """What is trained for a cell, in one program with the other cells of its lot.
+    """What is trained for a cell.
 
     Args:
-        lot: Name of the lot. The first cell's build, plan and observe hold for all its cells.
         build: Makes the network with initial weights from a generator.
         task: What is learnt.
         plan: How.
-        learning_rate: Of the optimiser.
+        lot: Name of the lot whose cells are trained as one program; the first cell's build, plan
+            and observe hold for all of them. Without a name every seed of a cell is a lot.
+        learning_rate: Of the optimiser; the plan's if not given.
         penalty: Weight of the network's penalty, or weights by name.
         observe: Further numbers for the records.
+        seeds: How often a cell without a lot is trained, unless a person says otherwise.
         config: What the records say beside labels, plan and streams.
     """
 
-    lot: str
     build: Build
-    task: Task
-    plan: TrainingPlan
-    learning_rate: Schedule = Constant(1e-3)
+    task: Any
+    plan: Plan
+    lot: str = ""
+    learning_rate: Schedule | None = None
     penalty: Schedule | Mapping[str, Schedule] | None = None
     observe: Observe | None = None
+    seeds: int = 0
     config: Mapping[str, Any] = field(default_factory=dict)
 
-
-@dataclass(frozen=True, kw_only=True)
-class SequenceTraining:
-    """What is trained for a cell whose network reads sequences, one seed after the other.
-
-    Args:
-        model: Key of a registered model.
-        options: Its keyword arguments.
-        task: What is learnt.
-        plan: How.
-        seeds: How often, unless a person says otherwise.
-    """
-
-    model: str
-    options: Mapping[str, Any]
-    task: SequenceTask
-    plan: SequencePlan
-    seeds: int
+    @property
+    def terms(self) -> Mapping[str, Schedule] | None:
+        """The weights of the network's penalties by name; None leaves them to the plan."""
+        if self.penalty is None or isinstance(self.penalty, Mapping):
+            return self.penalty
+        return {"penalty": self.penalty}
 
     @property
-    def config(self) -> dict[str, Json]:
+    def resolved(self) -> dict[str, Json]:
         """The resolved configuration as plain data."""
-        task: Any = self.task
+        rate = self.learning_rate or self.plan.learning_rate
+        terms = self.plan.terms if self.terms is None else self.terms
+        network = self.build.config if isinstance(self.build, Registered) else {}
         return {
-            "model": self.model,
-            "options": dict(self.options),
-            "task": {"name": type(task).__name__, **asdict(task)},
-            "plan": self.plan.config,
+            **network,
+            **{name: as_config(value) for name, value in self.config.items()},
+            "task": task_config(self.task),
+            "plan": {
+                **self.plan.config,
+                "learning_rate": as_config(rate),
+                **({"terms": as_config(terms)} if terms else {}),
+            },
         }
 
+    def variant(self, labels: Mapping[str, str], **further: Any) -> Variant:
+        """Return the group of a lot that this training is."""
+        return Variant(
+            labels=labels,
+            task=self.task,
+            learning_rate=self.learning_rate,
+            terms=self.terms,
+            **further,
+        )
 
-AnyTraining: TypeAlias = Training | SequenceTraining
+
+def primer_plan(steps: int, **parts: Any) -> Plan:
+    """Return a plan of mistry2022's protocol: evaluations from step 0 on, of the test set as well.
+
+    Args:
+        steps: Number of optimiser steps.
+        **parts: Further parts of the plan.
+    """
+    return Plan(steps=steps, evaluate_first=True, watched=("validation", "test"), **parts)
 
 
-def stack(
+def registered(model: str | type[nn.Module], task: Any, **options: Any) -> Registered:
+    """Return what builds a registered model, or a class of a user's, for a task."""
+    return Registered(model=model, sizes=interface(task.interface).sizes(task), options=options)
+
+
+def make_lots(
     cells: Mapping[Key, Training],
     *,
     labels: tuple[str, ...],
-    stream: tuple[str, ...],
-    seeds: tuple[int, ...],
-    streams: Streams,
+    stream: tuple[str, ...] = (),
+    seeds: int = 0,
+    streams: Streams = "independent",
     repeated: tuple[str, ...] | None = None,
 ) -> tuple[Lot, ...]:
-    """Return the lots of some cells: those with the same name of a lot are trained as one program.
+    """Return the lots of some cells.
 
     Args:
         cells: Trainings by the values of their labels.
         labels: Names of the labels.
         stream: Labels that say what the data is.
-        seeds: One training of each cell per seed.
+        seeds: How often each cell is trained; 0 means as often as it says itself.
         streams: Whether the seeds of a cell see the same inputs.
         repeated: Labels that are part of the configuration; None means all.
     """
     lots: dict[str, dict[Key, Training]] = {}
     for key, cell in cells.items():
-        lots.setdefault(cell.lot, {})[key] = cell
-    made = []
+        lots.setdefault(cell.lot or "-".join(key).lower(), {})[key] = cell
+    made: list[Lot] = []
     for name, mine in lots.items():
         first = next(iter(mine.values()))
         variants = []
         for key, cell in mine.items():
             named = dict(zip(labels, key, strict=True))
             said = {label: named[label] for label in (labels if repeated is None else repeated)}
-            plan = {"plan": asdict(first.plan), "streams": streams}
-            variants.append(
-                Variant(
-                    labels=named,
-                    stream=stream,
-                    task=cell.task,
-                    learning_rate=cell.learning_rate,
-                    penalty=cell.penalty,
-                    config={**said, **cell.config, **plan},
-                )
-            )
-        made.append(
-            Lot(
-                name=name,
-                build=first.build,
-                variants=tuple(variants),
-                seeds=seeds,
-                plan=first.plan,
-                streams=streams,
-                observe=first.observe,
-            )
-        )
+            config = {**(said if cell.lot else {}), **cell.resolved, "streams": streams}
+            variants.append(cell.variant(named, stream=stream, config=config))
+        common: dict[str, Any] = {
+            "build": first.build, "variants": tuple(variants), "plan": first.plan,
+            "streams": streams, "observe": first.observe,
+        }  # fmt: skip
+        numbers = tuple(range(seeds or first.seeds))
+        if first.lot:
+            made.append(Lot(name=name, seeds=numbers, **common))
+        else:
+            made += [Lot(name=f"{name}-{seed}", seeds=(seed,), **common) for seed in numbers]
     return tuple(made)
-
-
-def in_turn(
-    cells: Mapping[Key, SequenceTraining], *, labels: tuple[str, ...], seeds: int = 0
-) -> tuple[SequenceLot, ...]:
-    """Return the lots of cells that are trained one seed after the other.
-
-    Args:
-        cells: Trainings by the values of their labels.
-        labels: Names of the labels.
-        seeds: How often each is trained; 0 means as often as it says itself.
-    """
-    return tuple(
-        SequenceLot(
-            name="-".join([*key, str(seed)]).lower(),
-            labels=dict(zip(labels, key, strict=True)),
-            seed=seed,
-            model=cell.model,
-            model_options=cell.options,
-            task=cell.task,
-            plan=cell.plan,
-            config=cell.config,
-        )
-        for key, cell in cells.items()
-        for seed in range(seeds or cell.seeds)
-    )

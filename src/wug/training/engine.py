@@ -37,8 +37,11 @@ class Progress:
 class Engine(Protocol):
     """Trains the replicas of a lot; the loop does everything else."""
 
-    name: Literal["stacked", "single"]
-    source: Source
+    @property
+    def name(self) -> Literal["stacked", "single"]: ...  # noqa: D102
+
+    @property
+    def source(self) -> Source: ...  # noqa: D102
 
     def advance(self, start: int, end: int, stage: int, until: float | None) -> Progress:
         """Train from a step up to another, or until a moment of `time.monotonic`."""

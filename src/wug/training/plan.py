@@ -352,7 +352,7 @@ class Lot:
 
 def shapes_of(task: Any) -> tuple[Any, ...]:
     """Return what must agree in tasks that are trained as one program."""
-    values = getattr(task, "input_values", dict)()
+    values: Mapping[str, Tensor] = getattr(task, "input_values", dict)()
     return type(task), *((name, value.shape, value.dtype) for name, value in values.items())
 
 

@@ -7,10 +7,18 @@ from __future__ import annotations
 
 from wug.core.schedules import Constant
 from wug.experiments.csordas2023 import _laptop
-from wug.experiments.csordas2023._networks import DATA, SMOKE, Network, Setting, Settings
+from wug.experiments.csordas2023._networks import (
+    DATA,
+    SMOKE,
+    Network,
+    Setting,
+    Settings,
+    published_plan,
+)
+from wug.sources.samplers import Drawn
 from wug.study.experiment import Scale
 from wug.tasks.productivity.ctl import CTL
-from wug.training.sequence_plan import SequencePlan
+from wug.training.optimisers import Adam
 
 ORDERS = {"forward": "Forward", "backward": "Backward"}
 
@@ -19,38 +27,29 @@ RECURRENT = Setting(
         "features": 200, "embedding_features": 16, "dropout": 0.5, "end_token": True,
         "frozen_token": 1,
     },
-    plan=SequencePlan(
-        steps=20_000, batch_size=256, learning_rate=Constant(1e-3), optimiser="adam",
-        clip_norm=5.0, bucketed=False,
+    plan=published_plan(
+        20_000, Constant(1e-3), clip=5.0, optimiser=Adam(), batch_size=256, sampler=Drawn()
     ),
 )  # fmt: skip
 PLAIN = Setting(
     options={
         "features": 128, "hidden_features": 256, "num_heads": 4, "num_layers": 11, "dropout": 0.1,
     },
-    plan=SequencePlan(
-        steps=30_000, learning_rate=Constant(1.5e-4), weight_decay=0.0025, clip_norm=5.0,
-        bucketed=False,
-    ),
+    plan=published_plan(30_000, Constant(1.5e-4), clip=5.0, decay=0.0025, sampler=Drawn()),
 )  # fmt: skip
 GATED = Setting(
     options={
         "features": 256, "hidden_features": 1024, "num_heads": 1, "num_layers": 14, "dropout": 0.5,
         "attention_dropout": 0.1, "dropout_of": "keys",
     },
-    plan=SequencePlan(
-        steps=30_000, learning_rate=Constant(2e-4), weight_decay=0.01, clip_norm=5.0,
-        bucketed=False,
-    ),
+    plan=published_plan(30_000, Constant(2e-4), clip=5.0, decay=0.01, sampler=Drawn()),
 )  # fmt: skip
 NDR = Setting(
     options={
         "features": 256, "hidden_features": 512, "num_heads": 1, "num_steps": 14, "dropout": 0.5,
         "attention_dropout": 0.1, "gate_dropout": 0.1, "dropout_of": "keys",
     },
-    plan=SequencePlan(
-        steps=30_000, learning_rate=Constant(1.5e-4), weight_decay=0.01, clip_norm=5.0
-    ),
+    plan=published_plan(30_000, Constant(1.5e-4), clip=5.0, decay=0.01),
 )  # fmt: skip
 PAPER: Settings = {
     "recurrent": RECURRENT,

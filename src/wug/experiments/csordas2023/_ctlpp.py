@@ -11,12 +11,11 @@ from typing import Any
 
 from wug.core.schedules import WarmUp
 from wug.experiments.csordas2023 import _laptop
-from wug.experiments.csordas2023._networks import SMOKE, Setting, Settings
+from wug.experiments.csordas2023._networks import SMOKE, Setting, Settings, published_plan
 from wug.records import Record, group_by
 from wug.study.catalog import measured_cell
 from wug.study.claims import Cell, Key
 from wug.study.experiment import Scale
-from wug.training.sequence_plan import SequencePlan
 
 # Our key -> the thesis' name.
 MODELS = {"bilstm": "Bi-LSTM", "relative": "Transformer", "ndr": "NDR"}
@@ -25,17 +24,14 @@ WARM_UP = 500
 PAPER: Settings = {
     "recurrent": Setting(
         options={"features": 256, "dropout": 0.5},
-        plan=SequencePlan(steps=80_000, learning_rate=WarmUp(1.5e-4, WARM_UP), clip_norm=5.0),
+        plan=published_plan(80_000, WarmUp(1.5e-4, WARM_UP), clip=5.0),
     ),
     "plain": Setting(
         options={
             "features": 128, "hidden_features": 256, "num_heads": 4, "num_layers": 8,
             "dropout": 0.1, "attention_dropout": 0.1, "dropout_of": "keys", "readout": "first",
         },
-        plan=SequencePlan(
-            steps=300_000, learning_rate=WarmUp(1.5e-4, WARM_UP), weight_decay=0.0025,
-            clip_norm=5.0,
-        ),
+        plan=published_plan(300_000, WarmUp(1.5e-4, WARM_UP), clip=5.0, decay=0.0025),
     ),
     "ndr": Setting(
         options={
@@ -44,7 +40,7 @@ PAPER: Settings = {
             "attention_dropout": 0.1, "gate_dropout": 0.1, "dropout_of": "keys",
             "readout": "first",
         },
-        plan=SequencePlan(steps=80_000, learning_rate=WarmUp(1.5e-4, WARM_UP), clip_norm=1.0),
+        plan=published_plan(80_000, WarmUp(1.5e-4, WARM_UP), clip=1.0),
     ),
 }  # fmt: skip
 SETTINGS: dict[Scale, Settings] = {"smoke": SMOKE, "laptop": _laptop.CTLPP, "paper": PAPER}

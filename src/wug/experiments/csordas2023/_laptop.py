@@ -14,7 +14,9 @@ from typing import Any
 
 from wug.core.schedules import Trapezoid, WarmUp
 from wug.experiments.csordas2023._networks import Setting, Settings, num_layers
-from wug.training.sequence_plan import SequencePlan
+from wug.sources.samplers import ByLevel, Curriculum
+from wug.training.optimisers import Muon
+from wug.training.plan import Clip, Plan, Stopping
 
 NDR_SEEDS, RIVAL_SEEDS = 3, 1
 SIZES: dict[str, Any] = {"features": 128, "hidden_features": 256, "dropout": 0.1}
@@ -25,24 +27,23 @@ PLAIN_LAYERS = 11
 RATE, PLAIN_RATE, WARM_UP = 5e-4, 1e-4, 300
 
 
-def plan(steps: int, learning_rate: WarmUp | Trapezoid, **changes: Any) -> SequencePlan:
+def plan(steps: int, learning_rate: WarmUp | Trapezoid, **changes: Any) -> Plan:
     """Return the training of every row of a table."""
-    return SequencePlan(
+    return Plan(
         steps=steps,
         batch_size=64,
-        optimiser="muon",
-        weight_decay=0.01,
         learning_rate=learning_rate,
         averaging=0.995,
-        clip_norm=1.0,
-        patience=10,
+        optimiser=Muon(weight_decay=0.01),
+        clip=Clip(norm=1.0),
+        stopping=Stopping(patience=10),
         **changes,
     )
 
 
 def expressions(
     steps: int, *, falling: float, mastery: float, complete_by: float, **changes: Any
-) -> SequencePlan:
+) -> Plan:
     """Return the training on nested expressions, which get longer as those before are mastered.
 
     After 1,800 steps a router had 0.97 of two nested operations right; with all depths from the
@@ -57,11 +58,12 @@ def expressions(
         changes: Of the plan.
     """
     rate = Trapezoid(RATE, WARM_UP, steps, falling)
-    return plan(steps, rate, mastery=mastery, grading="length", complete_by=complete_by, **changes)
+    curriculum = Curriculum(mastery=mastery, grading="length", complete_by=complete_by)
+    return plan(steps, rate, curriculum=curriculum, **changes)
 
 
 def settings(
-    plan: SequencePlan,
+    plan: Plan,
     *,
     train_layers: int,
     test_layers: int,
@@ -115,7 +117,7 @@ def tied(networks: Settings) -> Settings:
 
 # With all lengths in every batch, networks learn tables and compositions side by side. Learning
 # rates are constant and weights averaged, so that a training can end as soon as it is solved.
-TABLES = plan(12_000, WarmUp(RATE, WARM_UP), evaluate_every=100, level_power=0.5)
+TABLES = plan(12_000, WarmUp(RATE, WARM_UP), evaluate_every=100, sampler=ByLevel(0.5))
 
 # Compositional table lookup (ctl, ctl_depth, ctl_act): lengths 1-5, tested at 9-10.
 CTL = settings(

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from wug.core.errors import require_at_least
-from wug.core.schedules import Trapezoid, WarmUp
-from wug.sources.sequences import SequenceTask
+from wug.core.schedules import Schedule, Trapezoid, WarmUp
+from wug.sources.samplers import Sampler
+from wug.sources.sequence_task import SequenceTask
 from wug.study.experiment import Scale
-from wug.study.trainings import SequenceTraining
-from wug.training.sequence_plan import SequencePlan
+from wug.study.trainings import Training, registered
+from wug.training.optimisers import AdamW, Optimiser
+from wug.training.plan import Clip, Plan
 
 Family: TypeAlias = Literal["recurrent", "absolute", "plain", "gated", "ndr"]
 
@@ -58,11 +60,10 @@ class Network:
     family: Family
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def trained(self, setting: Setting, task: SequenceTask) -> SequenceTraining:
+    def trained(self, setting: Setting, task: SequenceTask) -> Training:
         """Return the training of the network with some sizes on a task."""
-        return SequenceTraining(
-            model=self.model,
-            options={**setting.options, **self.options},
+        return Training(
+            build=registered(self.model, task, **{**setting.options, **self.options}),
             task=task,
             plan=setting.plan,
             seeds=setting.seeds,
@@ -111,7 +112,7 @@ class Setting:
     """
 
     options: Mapping[str, Any]
-    plan: SequencePlan
+    plan: Plan
     seeds: int = 5
 
     def changed(self, **options: Any) -> Setting:
@@ -132,6 +133,28 @@ class Setting:
 
 Settings: TypeAlias = Mapping[Family, Setting]
 
+
+def published_plan(
+    steps: int,
+    learning_rate: Schedule,
+    *,
+    clip: float,
+    decay: float = 0.0,
+    optimiser: Optimiser | None = None,
+    batch_size: int = 512,
+    sampler: Sampler | None = None,
+) -> Plan:
+    """Return how the published networks were trained: AdamW unless told otherwise."""
+    return Plan(
+        steps=steps,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        optimiser=optimiser or AdamW(weight_decay=decay),
+        clip=Clip(norm=clip),
+        sampler=sampler,
+    )
+
+
 # How much data a task has.
 DATA: dict[Scale, dict[str, Any]] = {
     "smoke": {"num_train": 400, "num_evaluation": 40},
@@ -140,7 +163,7 @@ DATA: dict[Scale, dict[str, Any]] = {
 }
 
 # The smoke scale of every table: tiny networks that see a handful of batches.
-_PLAN = SequencePlan(steps=4, batch_size=16, evaluate_every=2)
+_PLAN = Plan(steps=4, batch_size=16, evaluate_every=2, optimiser=AdamW())
 _SIZES: dict[str, Any] = {"features": 8, "hidden_features": 16, "num_heads": 2}
 _PLAIN = Setting(options={**_SIZES, "num_layers": 2}, plan=_PLAN, seeds=1)
 SMOKE: Settings = {

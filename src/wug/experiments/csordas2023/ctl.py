@@ -43,7 +43,7 @@ from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of, any_of, negate
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
-from wug.study.trainings import Run, SequenceTraining
+from wug.study.trainings import Run, Training
 
 # Our key -> the thesis' name, in the order of tables 5.1 and D.1.
 MODELS = {
@@ -220,7 +220,7 @@ ROWS = NETWORKS | {
     ),
     measure="accuracy",
 )
-def ctl(run: Run, model: str, order: str) -> SequenceTraining | None:
+def ctl(run: Run, model: str, order: str) -> Training | None:
     """Train recurrent networks, transformers and NDR to apply tables one after the other."""
     if model not in ROWS:
         return None

@@ -19,6 +19,7 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
+from wug.core.schedules import Constant
 from wug.experiments.csordas2023._ctl import (
     AS_PUBLISHED,
     DROPOUT,
@@ -43,7 +44,7 @@ from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error, slower
-from wug.study.trainings import Run, SequenceTraining
+from wug.study.trainings import Run, Training
 
 # Our key -> the thesis' name: A (graves) and U (universal) are its two variants.
 MODELS = {
@@ -189,7 +190,7 @@ def pondering(records: Sequence[Record]) -> Mapping[Key, Cell]:
     cells=pondering,
     measure="accuracy",
 )
-def ctl_act(run: Run, model: str, order: str, steps: str) -> SequenceTraining | None:
+def ctl_act(run: Run, model: str, order: str, steps: str) -> Training | None:
     """Train transformers whose columns halt, and gated ones, on compositional table lookup."""
     base, _, halting = model.rpartition("_")
     halts = halting in VARIANTS
@@ -203,5 +204,5 @@ def ctl_act(run: Run, model: str, order: str, steps: str) -> SequenceTraining | 
             setting = setting.changed(num_layers=NUM_LAYERS)
         if steps == "end":
             setting = setting.lasting(2 * setting.plan.steps)
-        setting = setting.trained(halting_weight=HALTING_WEIGHT)
+        setting = setting.trained(terms={"halting": Constant(HALTING_WEIGHT)})
     return network.trained(setting, task(run.scale, network, order))

@@ -19,7 +19,7 @@ from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of, negate
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
-from wug.study.trainings import Run, SequenceTraining
+from wug.study.trainings import Run, Training
 
 LAYERS = ("14", "12", "10", "8", "6", "4")
 DEEP, SHALLOW = ("14", "12"), ("10", "8", "6", "4")
@@ -85,7 +85,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     measure="accuracy",
 )
-def ctl_depth(run: Run, layers: str, order: str) -> SequenceTraining:
+def ctl_depth(run: Run, layers: str, order: str) -> Training:
     """Train NDRs of 4 to 14 layers on compositional table lookup."""
     ndr, setting = NETWORKS["ndr"], SETTINGS[run.scale]["ndr"]
     sized = setting.changed(num_steps=int(layers), test_steps=int(layers))

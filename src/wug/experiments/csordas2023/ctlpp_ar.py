@@ -28,7 +28,7 @@ from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error, no_success, rate_at_most, some_success
-from wug.study.trainings import Run, SequenceTraining
+from wug.study.trainings import Run, Training
 from wug.tasks.systematicity.ctlpp import CTLpp
 
 PUBLISHED_TRIALS = 25
@@ -110,7 +110,7 @@ SEEDS = {"bilstm": 25, "relative": 50, "ndr": 25}
     cells=lambda records: last_networks(records, "model", "variant", keep=PUBLISHED_TRIALS),
     measure="accuracy",
 )
-def ctlpp_ar(run: Run, model: str, variant: str) -> SequenceTraining:
+def ctlpp_ar(run: Run, model: str, variant: str) -> Training:
     """Train a bidirectional LSTM, a transformer and NDR on functions of two groups."""
     network = NETWORKS[model]
     setting = SETTINGS[run.scale][network.family]

@@ -25,8 +25,9 @@ from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of, count_at_least
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
-from wug.study.trainings import Run, SequenceTraining
+from wug.study.trainings import Run, Training
 from wug.tasks.systematicity.ctlpp import CTLpp
+from wug.training.optimisers import Adam
 
 FUNCTIONS = ("4", "8", "12", "16")
 SYMBOLS = ("2", "3", "4", "5", "6")
@@ -131,13 +132,13 @@ NUM_RUNS = 5
     cells=lambda records: last_networks(records, "model", "functions", "symbols", keep=NUM_RUNS),
     measure="accuracy",
 )
-def ctlpp_staged(run: Run, model: str, functions: str, symbols: str) -> SequenceTraining:
+def ctlpp_staged(run: Run, model: str, functions: str, symbols: str) -> Training:
     """Train a bidirectional LSTM, a transformer and NDR on paths that share some functions."""
     network = NETWORKS[model]
     setting = SETTINGS[run.scale][network.family]
     if run.scale == "paper" and model == "bilstm":
         rate = WarmUp(1e-3, WARM_UP)
-        setting = setting.trained(batch_size=128, learning_rate=rate, optimiser="adam")
+        setting = setting.trained(batch_size=128, learning_rate=rate, optimiser=Adam())
     task = CTLpp(
         variant="S",
         num_overlap_functions=int(functions),

@@ -27,15 +27,17 @@ from wug.experiments.csordas2023._networks import (
     SMOKE,
     Setting,
     Settings,
+    published_plan,
 )
 from wug.study.claims import Claim
 from wug.study.experiment import Scale
 from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
-from wug.study.trainings import Run, SequenceTraining
+from wug.study.trainings import Run, Training
 from wug.tasks.productivity.listops import ListOps
-from wug.training.sequence_plan import SequencePlan
+from wug.training.optimisers import AdamW
+from wug.training.plan import Clip, Plan
 
 MODELS, DEPTHS = EXPRESSION_MODELS, "7-8"
 BASELINES = ("lstm", "bilstm", "transformer", "relative")
@@ -80,25 +82,25 @@ RECURRENT = Setting(
     options={
         "features": 512, "num_layers": 4, "dropout": 0.1, "end_token": True, "frozen_token": 1,
     },
-    plan=SequencePlan(
-        steps=200_000, learning_rate=Constant(1e-3), weight_decay=0.08, clip_norm=1.0
-    ),
+    plan=published_plan(200_000, Constant(1e-3), clip=1.0, decay=0.08),
 )  # fmt: skip
 PLAIN = Setting(
     options={
         "features": 256, "hidden_features": 1024, "num_heads": 16, "num_layers": 6,
         "dropout": 0.015, "attention_dropout": 0.05, "dropout_of": "keys", "readout": "first",
     },
-    plan=SequencePlan(
-        steps=200_000, learning_rate=Constant(4e-4), weight_decay=0.05, clip_norm=1.0
-    ),
+    plan=published_plan(200_000, Constant(4e-4), clip=1.0, decay=0.05),
 )  # fmt: skip
 SIZES: dict[str, Any] = {
     "features": 512, "num_heads": 16, "dropout": 0.1, "attention_dropout": 0.1,
     "gate_dropout": 0.05, "dropout_of": "keys", "readout": "first",
 }  # fmt: skip
-GATED_PLAN = SequencePlan(
-    steps=100_000, learning_rate=Constant(2e-4), weight_decay=0.09, clip_norm=1.0
+GATED_PLAN = Plan(
+    steps=100_000,
+    learning_rate=Constant(2e-4),
+    optimiser=AdamW(weight_decay=0.09),
+    clip=Clip(norm=1.0),
+    batch_size=512,
 )
 PAPER: Settings = {
     "recurrent": RECURRENT,
@@ -145,7 +147,7 @@ DEPARTURES = (
     departures=DEPARTURES,
     measure="accuracy",
 )
-def listops(run: Run, model: str, depths: str) -> SequenceTraining:
+def listops(run: Run, model: str, depths: str) -> Training:
     """Train recurrent networks, transformers and NDR on nested operations on lists."""
     network = NETWORKS[model]
     return network.trained(SETTINGS[run.scale][network.family], ListOps(**DATA[run.scale]))

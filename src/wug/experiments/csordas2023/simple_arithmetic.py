@@ -27,15 +27,18 @@ from wug.experiments.csordas2023._networks import (
     SMOKE,
     Setting,
     Settings,
+    published_plan,
 )
+from wug.sources.samplers import Drawn
 from wug.study.claims import Claim
 from wug.study.experiment import Scale
 from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
-from wug.study.trainings import Run, SequenceTraining
+from wug.study.trainings import Run, Training
 from wug.tasks.productivity.simple_arithmetic import SimpleArithmetic
-from wug.training.sequence_plan import SequencePlan
+from wug.training.optimisers import Adam, AdamW
+from wug.training.plan import Clip, Plan
 
 MODELS, STEPS = EXPRESSION_MODELS, {"end": "200 K", "early": "50 K"}
 RIVALS = tuple(model for model in MODELS if model != "ndr")
@@ -88,9 +91,8 @@ RECURRENT = Setting(
     options={
         "features": 200, "num_layers": 2, "dropout": 0.5, "end_token": True, "frozen_token": 1,
     },
-    plan=SequencePlan(
-        steps=200_000, batch_size=256, learning_rate=Constant(1e-3), optimiser="adam",
-        clip_norm=5.0, bucketed=False,
+    plan=published_plan(
+        200_000, Constant(1e-3), clip=5.0, optimiser=Adam(), batch_size=256, sampler=Drawn()
     ),
 )  # fmt: skip
 PLAIN = Setting(
@@ -98,16 +100,18 @@ PLAIN = Setting(
         "features": 128, "hidden_features": 256, "num_heads": 4, "num_layers": 11, "dropout": 0.5,
         "attention_dropout": 0.1, "dropout_of": "keys", "readout": "first",
     },
-    plan=SequencePlan(
-        steps=200_000, learning_rate=Constant(1.5e-4), weight_decay=0.0025, clip_norm=1.0
-    ),
+    plan=published_plan(200_000, Constant(1.5e-4), clip=1.0, decay=0.0025),
 )  # fmt: skip
 SIZES: dict[str, Any] = {
     "features": 256, "hidden_features": 1024, "num_heads": 4, "dropout": 0.5,
     "attention_dropout": 0.1, "gate_dropout": 0.1, "dropout_of": "keys",
 }  # fmt: skip
-GATED_PLAN = SequencePlan(
-    steps=100_000, learning_rate=Constant(1.5e-4), weight_decay=0.01, clip_norm=1.0
+GATED_PLAN = Plan(
+    steps=100_000,
+    learning_rate=Constant(1.5e-4),
+    optimiser=AdamW(weight_decay=0.01),
+    clip=Clip(norm=1.0),
+    batch_size=512,
 )
 PAPER: Settings = {
     "recurrent": RECURRENT,
@@ -158,7 +162,7 @@ EARLY_SHARE = 4
     departures=DEPARTURES,
     measure="accuracy",
 )
-def simple_arithmetic(run: Run, model: str, steps: str) -> SequenceTraining:
+def simple_arithmetic(run: Run, model: str, steps: str) -> Training:
     """Train recurrent networks, transformers and NDR to evaluate expressions modulo 10."""
     network = NETWORKS[model]
     setting = SETTINGS[run.scale][network.family]

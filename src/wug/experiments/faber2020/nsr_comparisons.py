@@ -22,9 +22,8 @@ from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, lower_error, most_succeed
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.comparison import Comparison
-from wug.training.plan import TrainingPlan
 from wug.units.mlp import MLP
 from wug.units.nsr import NSR
 
@@ -233,6 +232,6 @@ def nsr_comparisons(run: Run, unit: str, relation: str, numbers: str) -> Trainin
         lot=f"{unit}.{'equality' if relation in EQUALITIES else 'order'}",
         build=network.build,
         task=task,
-        plan=TrainingPlan(steps=run.steps, batch_size=task.num_rows, evaluate_every=2_500),
+        plan=primer_plan(steps=run.steps, batch_size=task.num_rows, evaluate_every=2_500),
         config={"network": dict(network.options), "numbers": NUMBERS[numbers]},
     )

@@ -20,9 +20,8 @@ from wug.study.experiment import Size
 from wug.study.judgements import all_of, negate
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import most_succeed
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.piecewise import FUNCTIONS, Piecewise
-from wug.training.plan import TrainingPlan
 
 JUMPS = ("greater", "equal")
 SOURCE = "mistry2022, section 7.2"
@@ -96,7 +95,7 @@ def nsr_piecewise(run: Run, branch: str, function: str) -> Training:
             task.in_features, 1, branch=branch, generator=generator, dtype=torch.float64, **OPTIONS
         ),
         task=task,
-        plan=TrainingPlan(steps=run.steps, batch_size=batch_size, evaluate_every=2_500),
+        plan=primer_plan(steps=run.steps, batch_size=batch_size, evaluate_every=2_500),
         penalty=penalty,
-        config={"network": OPTIONS, "penalty": repr(penalty)},
+        config={"network": OPTIONS},
     )

@@ -16,8 +16,7 @@ from math import nan
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call
+from torch import nn
 
 from wug.models.sequence_fold import SequenceFold
 from wug.records import Record, group_by
@@ -27,10 +26,9 @@ from wug.study.experiment import Size
 from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import error_below, lower_error
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.counting import Counting
 from wug.tasks.extrapolation.list_minimum import ListMinimum
-from wug.training.plan import TrainingPlan
 
 # The reference tests lengths up to 50.
 LENGTHS = (5, 10, 20, 50)
@@ -121,20 +119,18 @@ def nsr_sequences(run: Run, unit: str, name: str) -> Training:
             generator=generator, dtype=torch.float64, **OPTIONS,
         )  # fmt: skip
 
-    def errors(module: nn.Module, params: dict[str, Tensor], _: Tensor) -> dict[str, Tensor]:
+    def errors(network: nn.Module, _: Any) -> dict[str, float]:
         found = {}
         for length in (*LENGTHS, *LONGER):
             x = replace(task, test_length=length).evaluation_inputs("test")
-            found[f"error_{length}"] = task.error(
-                functional_call(module, params, (x,)), task.targets({}, x)
-            )
+            found[f"error_{length}"] = float(task.error(network(x), task.targets({}, x)))
         return found
 
     return Training(
         lot=f"{unit}.{name}",
         build=build,
         task=task,
-        plan=TrainingPlan(steps=run.steps, batch_size=400, evaluate_every=5_000),
+        plan=primer_plan(steps=run.steps, batch_size=400, evaluate_every=5_000),
         observe=errors,
         config={"update": update, "network": OPTIONS},
     )

@@ -34,9 +34,9 @@ from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of, negate
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.large_scale_arithmetic import OPERATIONS, LargeScaleArithmetic
-from wug.training.plan import TrainingPlan
+from wug.training.optimisers import RMSprop
 
 # Our key -> the network.
 MODELS = {
@@ -217,10 +217,9 @@ NETWORKS = {
 }
 
 
-def count_parameters(module: nn.Module, params: dict[str, Tensor], x: Tensor) -> dict[str, Tensor]:
+def count_parameters(network: nn.Module, task: LargeScaleArithmetic) -> dict[str, float]:
     """Count the parameters that are not zero."""
-    counts = [(theta.abs() > CUT).sum() for theta in params.values()]
-    return {"nonzero": torch.stack(counts).sum()}
+    return {"nonzero": sum(int((theta.abs() > CUT).sum()) for theta in network.parameters())}
 
 
 @PaperTable(
@@ -269,8 +268,8 @@ def two_layer(run: Run, model: str, operation: str) -> Training:
         lot=model,
         build=network.build,
         task=LargeScaleArithmetic(operation=operation, num_inputs=NUM_INPUTS),
-        plan=TrainingPlan(
-            steps=run.steps, optimiser="rmsprop", evaluate_every=max(run.steps // 100, 10)
+        plan=primer_plan(
+            steps=run.steps, optimiser=RMSprop(), evaluate_every=max(run.steps // 100, 10)
         ),
         learning_rate=Constant(rate),
         penalty=penalty,
@@ -279,7 +278,5 @@ def two_layer(run: Run, model: str, operation: str) -> Training:
             "units": list(network.units),
             "options": [dict(each) for each in network.options],
             "hidden_features": NUM_HIDDEN,
-            "learning_rate": rate,
-            "penalty": repr(penalty),
         },
     )

@@ -10,9 +10,9 @@ from wug.core.schedules import Constant, Ramp
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import Json
 from wug.study.experiment import Scale, Size, drawn_twice
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
-from wug.training.plan import Build, Observe, TrainingPlan
+from wug.training.plan import Build, Observe
 from wug.units.mlp import MLP
 
 HIDDEN = 2
@@ -95,7 +95,7 @@ SWEEP: dict[Scale, Size] = {
 
 def settings(run: Run) -> dict[str, Json]:
     """Return what two runs must agree in to share a folder."""
-    plan = TrainingPlan(steps=run.steps)
+    plan = primer_plan(steps=run.steps)
     return {
         "batch_size": plan.batch_size,
         "evaluate_every": plan.evaluate_every,
@@ -136,7 +136,7 @@ def training(
         lot=lot,
         build=network.builder(task.in_features, hidden_features),
         task=task,
-        plan=TrainingPlan(steps=longer * run.steps),
+        plan=primer_plan(steps=longer * run.steps),
         learning_rate=Constant(LEARNING_RATE),
         penalty=penalty,
         observe=observe,
@@ -144,8 +144,6 @@ def training(
             **changed,
             "network": asdict(network),
             "hidden_features": hidden_features,
-            "learning_rate": LEARNING_RATE,
-            "penalty": None if penalty is None else repr(penalty),
             "initial_draws": 2,
         },
     )

@@ -22,9 +22,8 @@ from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, less_sparse, slower
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
-from wug.training.plan import TrainingPlan
 
 OPERATION = "mul"
 # Our key -> the paper's name.
@@ -91,11 +90,10 @@ def four_inputs(run: Run, model: str, operation: str) -> Training:
         lot=model,
         build=NETWORKS[model].builder(task.in_features),
         task=task,
-        plan=TrainingPlan(steps=run.steps),
+        plan=primer_plan(steps=run.steps),
         learning_rate=Constant(LEARNING_RATE),
         config={
             "units": list(NETWORKS[model].units),
-            "learning_rate": LEARNING_RATE,
             "initial_draws": 2,
         },
     )

@@ -23,7 +23,6 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from wug.experiments.madsen2020._training import (
     ITERATIONS,
@@ -157,11 +156,11 @@ GATED = {
 }
 
 
-def mean_gate(module: nn.Module, params: dict[str, Tensor], x: Tensor) -> dict[str, Tensor]:
-    """Return the mean gate of the output layer."""
-    (_, lower, below), (_, _, above) = cast(ArithmeticStack, module).parts(params)
-    hidden = functional_call(lower, below, (x,))
-    return {"gate": torch.sigmoid(weighted_sum(hidden, above["gate"])).mean()}
+def mean_gate(network: nn.Module, task: ArithmeticDataset) -> dict[str, float]:
+    """Return the mean gate of the output layer, on IID validation."""
+    lower, upper = cast(ArithmeticStack, network).layers
+    hidden = lower(task.evaluation_inputs("validation"))
+    return {"gate": float(torch.sigmoid(weighted_sum(hidden, cast(Tensor, upper.gate))).mean())}
 
 
 def cells_by_gate(records: Sequence[Record]) -> dict[Key, Cell]:

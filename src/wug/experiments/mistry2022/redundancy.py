@@ -22,9 +22,9 @@ from wug.study.experiment import Size, drawn_twice
 from wug.study.judgements import Judgement, all_of, count_at_least, negate
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import full_success, most_succeed
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.single_module import RANGES, SingleModule, parse_range
-from wug.training.plan import Restart, TrainingPlan
+from wug.training.plan import Clip, Restart
 from wug.units.inalu import INALU
 from wug.units.nau import NAU
 
@@ -90,7 +90,7 @@ class Row:
     plan: Mapping[str, Any] = field(default_factory=dict)
 
 
-RESTARTING = {"clip_value": 0.1, "penalty_below": 1.0, "restart": Restart()}
+RESTARTING = {"clip": Clip(value=0.1), "terms_below": 1.0, "restart": Restart()}
 ROWS = {
     ("inalu", "add"): Row(unit=INALU, num_inputs=10, penalty=After(1.0, 10_000), plan=RESTARTING),
     ("nau", "add"): Row(unit=NAU, num_inputs=10, penalty=Ramp(0.01, 50_000, 75_000)),
@@ -129,15 +129,13 @@ def redundancy(run: Run, unit: str, operation: str, name: str) -> Training:
         lot=f"{unit}.{operation}",
         build=drawn_twice(row.unit, row.num_inputs, 1),
         task=SingleModule(operation=operation, train=train, test=test, num_inputs=row.num_inputs),
-        plan=TrainingPlan(steps=run.steps, **row.plan),
+        plan=primer_plan(steps=run.steps, **row.plan),
         learning_rate=Constant(1e-3),
         penalty=row.penalty,
         config={
             "num_inputs": row.num_inputs,
             "train": [list(interval) for interval in train],
             "test": [list(interval) for interval in test],
-            "learning_rate": 1e-3,
-            "penalty": repr(row.penalty),
             "initial_draws": 2,
         },
     )

@@ -20,12 +20,11 @@ from torch import nn
 
 from wug.core.schedules import After, Constant, Growth, Ramp, Schedule
 from wug.experiments.mistry2022._single_module_claims import CLAIMS
-from wug.study.claims import Key
 from wug.study.experiment import Size, drawn_twice
 from wug.study.paper_table import PaperTable
-from wug.study.trainings import Run, Training, stack
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.single_module import OPERATIONS, RANGES, SingleModule, parse_range
-from wug.training.plan import Lot, Restart, Streams, TrainingPlan
+from wug.training.plan import Clip, Plan, Restart
 from wug.units.gnalu import GNALU
 from wug.units.inalu import INALU
 from wug.units.nac_add import NACAdd
@@ -74,7 +73,7 @@ RECIPES = {
         unit=INALU,
         operations=OPERATIONS,
         penalties=dict.fromkeys(OPERATIONS, After(1.0, 10_000)),
-        plan={"clip_value": 0.1, "penalty_below": 1.0, "restart": Restart()},
+        plan={"clip": Clip(value=0.1), "terms_below": 1.0, "restart": Restart()},
     ),
     "nau": Recipe(
         unit=NAU,
@@ -92,7 +91,7 @@ RECIPES = {
 ROWS = tuple((unit, op) for op in OPERATIONS for unit in RECIPES if op in RECIPES[unit].operations)
 
 
-def training(unit: str, operation: str, name: str, plan: TrainingPlan) -> Training:
+def training(unit: str, operation: str, name: str, plan: Plan) -> Training:
     """Return how a unit learns an operation on a range.
 
     Args:
@@ -115,31 +114,9 @@ def training(unit: str, operation: str, name: str, plan: TrainingPlan) -> Traini
             "train": [list(interval) for interval in train],
             "test": [list(interval) for interval in test],
             "epsilon": EPSILON,
-            "learning_rate": recipe.learning_rate,
-            "penalty": None if penalty is None else repr(penalty),
             "initial_draws": 2,
         },
     )
-
-
-def make_lot(
-    unit: str,
-    operations: list[str],
-    ranges: tuple[str, ...],
-    seeds: tuple[int, ...],
-    plan: TrainingPlan,
-    streams: Streams,
-) -> Lot:
-    """Stack all operations and ranges of one unit, with a plan of one's own."""
-    cells: dict[Key, Training] = {
-        (unit, operation, name): training(unit, operation, name, plan)
-        for operation in operations
-        for name in ranges
-    }
-    (lot,) = stack(
-        cells, labels=LABELS, stream=STREAM, repeated=REPEATED, seeds=seeds, streams=streams
-    )
-    return lot
 
 
 @PaperTable(
@@ -175,5 +152,5 @@ def make_lot(
 )
 def single_module(run: Run, unit: str, operation: str, name: str) -> Training:
     """Train each unit on each of its operations and nine ranges, and test it outside the range."""
-    plan = TrainingPlan(steps=run.steps, batch_size=128, evaluate_every=1_000)
+    plan = primer_plan(steps=run.steps, batch_size=128, evaluate_every=1_000)
     return training(unit, operation, name, plan)

@@ -21,10 +21,9 @@ from wug.study.experiment import Size
 from wug.study.judgements import any_of
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import some_success
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.tasks.extrapolation.single_module import SingleModule, parse_range
-from wug.training.plan import TrainingPlan
 
 # A quotient of sums needs numbers of one sign.
 RANGES = ("[0.1,0.2)", "[1,2)", "[1.1,1.2)", "[10,20)")
@@ -93,7 +92,7 @@ def nlrl_arithmetic(run: Run, operators: str, operation: str, name: str) -> Trai
         lot=f"{operators}.{operation}",
         build=build,
         task=task,
-        plan=TrainingPlan(steps=run.steps),
+        plan=primer_plan(steps=run.steps),
         learning_rate=Constant(3e-3),
         config={"units": UNITS, "layers": layers, "learning_rate": 3e-3},
     )

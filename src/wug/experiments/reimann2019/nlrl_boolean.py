@@ -22,9 +22,8 @@ from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import better, most_succeed, same_rate, slower
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.boolean import FUNCTIONS, Boolean
-from wug.training.plan import TrainingPlan
 
 # What was tested, and what can be said by more than one layer.
 TESTED = ("and", "or", "not", "xor", "identity", "constant")
@@ -164,7 +163,7 @@ def nlrl_boolean(run: Run, operators: str, units: str, function: str) -> Trainin
         lot=f"{operators}.{units}",
         build=build,
         task=task,
-        plan=TrainingPlan(steps=run.steps, batch_size=task.num_rows, evaluate_every=25),
+        plan=primer_plan(steps=run.steps, batch_size=task.num_rows, evaluate_every=25),
         learning_rate=Constant(1e-2),
-        config={"units": int(units), "network": asdict(network), "learning_rate": 1e-2},
+        config={"units": int(units), "network": asdict(network)},
     )

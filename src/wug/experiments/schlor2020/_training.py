@@ -17,9 +17,10 @@ from wug.core.schedules import After, Constant
 from wug.functional.initialise import fill_normal, fill_uniform
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.study.experiment import Scale, Size, drawn_twice
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.distribution_shift import OPERATIONS, DistributionShift
-from wug.training.plan import Restart, TrainingPlan
+from wug.training.optimisers import RMSprop
+from wug.training.plan import Clip, Restart
 
 UNITS: dict[str, Mapping[str, Any]] = {"nalu": {}, "inalu": {"recipe": "tensorflow"}}
 ROWS = tuple((unit, operation) for operation in OPERATIONS for unit in UNITS)
@@ -114,13 +115,13 @@ def training(
             hidden_features=HIDDEN,
         ),
         task=task,
-        plan=TrainingPlan(
+        plan=primer_plan(
             steps=run.steps,
             batch_size=64,
             evaluate_every=epoch,
-            optimiser="rmsprop",
-            clip_value=0.1,
-            penalty_below=1.0,
+            optimiser=RMSprop(),
+            clip=Clip(value=0.1),
+            terms_below=1.0,
             restart=Restart(check_every=10 * epoch, min_stored=10 * epoch - 1),
             alternate={
                 f"layers.{layer}.{start}": phases
@@ -133,7 +134,5 @@ def training(
         config={
             **changed,
             "num_layers": num_layers,
-            "learning_rate": LEARNING_RATE,
-            "penalty": repr(penalty),
         },
     )  # fmt: skip

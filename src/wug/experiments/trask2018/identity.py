@@ -24,9 +24,9 @@ from wug.study.experiment import Size
 from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import error_above, error_below, lower_error
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.identity import Identity
-from wug.training.plan import TrainingPlan
+from wug.training.plan import Plan
 from wug.units.mlp import MLP
 
 OPERATION = "identity"
@@ -105,9 +105,9 @@ CLAIMS: tuple[Claim, ...] = (
 HIDDEN, NUM_HIDDEN, LEARNING_RATE = 8, 3, 1e-2
 
 
-def plan(run: Run) -> TrainingPlan:
+def plan(run: Run) -> Plan:
     """Return how every network is trained."""
-    return TrainingPlan(steps=run.steps, batch_size=64, evaluate_every=min(run.steps, 500))
+    return primer_plan(steps=run.steps, batch_size=64, evaluate_every=min(run.steps, 500))
 
 
 @PaperTable(
@@ -160,6 +160,5 @@ def identity(run: Run, model: str, operation: str) -> Training:
         config={
             "hidden_features": HIDDEN,
             "num_hidden": NUM_HIDDEN,
-            "learning_rate": LEARNING_RATE,
         },
     )

@@ -36,9 +36,9 @@ from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import lower_error
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.recurrent_arithmetic import RecurrentArithmetic
-from wug.training.plan import TrainingPlan
+from wug.training.plan import Clip, Plan
 
 # Our key -> the paper's name, in the order of table 8.
 MODELS = {
@@ -210,11 +210,11 @@ NETWORKS = {
 }  # fmt: skip
 
 
-def plan(run: Run) -> TrainingPlan:
+def plan(run: Run) -> Plan:
     """Return how every model is trained."""
     evaluate_every = max(run.steps // 5, 10)
-    return TrainingPlan(
-        steps=run.steps, batch_size=32, evaluate_every=evaluate_every, clip_norm=1.0
+    return primer_plan(
+        steps=run.steps, batch_size=32, evaluate_every=evaluate_every, clip=Clip(norm=1.0)
     )
 
 
@@ -280,7 +280,5 @@ def recurrent(run: Run, name: str, operation: str) -> Training | None:
         config={
             "network": asdict(model),
             "hidden_features": HIDDEN,
-            "learning_rate": repr(rate),
-            "penalty": None if penalty is None else repr(penalty),
         },
     )

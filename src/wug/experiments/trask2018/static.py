@@ -33,9 +33,9 @@ from wug.study.experiment import Size
 from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import lower_error
-from wug.study.trainings import Run, Training
+from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.static_arithmetic import StaticArithmetic
-from wug.training.plan import TrainingPlan
+from wug.training.plan import Clip, Plan
 from wug.units.mlp import MLP
 
 # Our key -> the paper's name, in the order of table 6; then the last two columns of table 12.
@@ -164,11 +164,11 @@ STACKS = {
 }
 
 
-def plan(run: Run) -> TrainingPlan:
+def plan(run: Run) -> Plan:
     """Return how every model is trained."""
     evaluate_every = run.steps // 20
-    return TrainingPlan(
-        steps=run.steps, batch_size=64, evaluate_every=evaluate_every, clip_norm=1.0
+    return primer_plan(
+        steps=run.steps, batch_size=64, evaluate_every=evaluate_every, clip=Clip(norm=1.0)
     )
 
 
