@@ -151,6 +151,9 @@ class Fleet:
         data = [(name, variant.labels[name]) for name in sorted(variant.stream)]
         return torch.tensor(stream_key("train", *data, *rest))  # type: ignore[arg-type]
 
+    def _noise(self, variant: Variant, seed: int) -> Tensor:
+        return torch.tensor(stream_key("noise", str(sorted(variant.labels.items())), seed))
+
     def _groups(self) -> State:
         groups = [{"inputs": variant.task.input_values()} for variant in self.lot.variants]
         if self.lot.streams == "shared":
@@ -162,10 +165,13 @@ class Fleet:
     def _replicas(self, params: Params) -> State:
         rows = []
         for variant in self.lot.variants:
-            row = [{"targets": variant.task.target_values(seed)} for seed in self.lot.seeds]
+            row = [
+                {"targets": variant.task.target_values(seed), "noise": self._noise(variant, seed)}
+                for seed in self.lot.seeds
+            ]
             if self.lot.streams == "independent":
                 for replica, seed in zip(row, self.lot.seeds, strict=True):
-                    replica["key"] = self._key(variant, seed)  # type: ignore[assignment]
+                    replica["key"] = self._key(variant, seed)
             rows.append(stack(row))
         replicas: State = self._to_device(stack(rows))
         shape = (len(self.lot.variants), len(self.lot.seeds))
@@ -239,7 +245,7 @@ class Fleet:
         program = self.step_program.flat
         devices = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices):
-            # Noise in forward depends on the lot and the step alone, so a resumed run repeats it.
+            # What `KeyedNoise` leaves to torch, such as dropout, a resumed run repeats, too.
             torch.manual_seed(stream_key("noise", self.lot.name, self.memory.step)[0])
             for step, row in self._controls(self.memory.step, end):
                 state = list(program(step, row, *fixed, *state))

@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 
 from wug.core.errors import UserError
 from wug.functional.sparsity import sparsity_error
+from wug.training.noise import KeyedNoise
 from wug.training.optimisers import OPTIMISERS
 from wug.training.plan import Lot, Task
 
@@ -44,10 +45,13 @@ class Regular(Protocol):
 
 
 def penalised_loss(
-    module: nn.Module, task: Task, params: Params, x: Tensor, y: Tensor, weights: Params
-) -> Tensor:
+    module: nn.Module, task: Task, params: Params, x: Tensor, y: Tensor, weights: Params,
+    noise: KeyedNoise,
+) -> Tensor:  # fmt: skip
     """Return the task's loss plus the module's penalties, each with its weight."""
-    loss = task.loss(functional_call(module, params, (x,)), y)
+    with noise:
+        prediction = functional_call(module, params, (x,))
+    loss = task.loss(prediction, y)
     if not weights:
         return loss
     regular = cast(Regular, module)
@@ -73,7 +77,8 @@ def make_step(lot: Lot, module: nn.Module) -> Callable[..., State]:
 
     ``controls`` holds (control, group): the optimiser's numbers and last the penalties' weights.
     ``groups`` has the input values and, with shared streams, the key of each group; ``replicas``
-    the target values, with independent streams the key, and what restarts and gating need.
+    the target values, the key of its noise, with independent streams that of its inputs, and what
+    restarts and gating need.
     """
     plan, task = lot.plan, lot.variants[0].task
     optimiser = OPTIMISERS[plan.optimiser]()
@@ -92,7 +97,10 @@ def make_step(lot: Lot, module: nn.Module) -> Callable[..., State]:
         if "penalty_on" in replica:
             given = given * replica["penalty_on"]
         weights = {name: given[place] for place, name in enumerate(lot.penalties)}
-        gradients = grad(penalised_loss, argnums=2)(module, task, state["params"], x, y, weights)
+        noise = KeyedNoise(replica["noise"], step)
+        gradients = grad(penalised_loss, argnums=2)(
+            module, task, state["params"], x, y, weights, noise
+        )
         gradients = clip(gradients, plan.clip_value, plan.clip_norm)
         params: Params = {}
         slots: dict[str, list[Tensor]] = {}
