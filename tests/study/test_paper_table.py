@@ -1,6 +1,7 @@
 """What a table makes of rows, columns and what a person chooses."""
 
 import pytest
+from wug.training.sequence_plan import SequencePlan
 
 from wug.core import registry
 from wug.core.errors import UserError
@@ -12,7 +13,6 @@ from wug.study.trainings import SequenceTraining, Training
 from wug.tasks.extrapolation.single_module import SingleModule
 from wug.tasks.productivity.ctl import CTL
 from wug.training.plan import TrainingPlan
-from wug.training.sequence_plan import SequencePlan
 from wug.units.nau import NAU
 
 ABOUT = {

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import tyro
 
 from wug.core import index
-from wug.core.errors import require_at_least
+from wug.core.errors import UserError, require_at_least
 from wug.core.folders import run_folder
 from wug.records import RunStore, clear_run, read_run
 from wug.report.table_text import print_table
@@ -29,6 +29,7 @@ def run(
     fresh: bool = False,
     device: str = "cpu",
     workers: int | None = None,
+    memory: float = 2.0,
 ) -> int:
     """Train an experiment; what is finished already is not trained again.
 
@@ -44,12 +45,16 @@ def run(
         fresh: Remove what an earlier run left in the folder.
         device: Where to train, such as cpu or cuda.
         workers: Processes side by side; one per core if not given.
+        memory: Gigabytes for the tensors of one process. What needs more is trained in parts, in
+            turn, with the same results; its bar says which part it is at.
     """
     entry = index.entry("experiment", experiment)
     if seeds is not None:
         require_at_least("run", "seeds", seeds, 1)
     if workers is not None:
         require_at_least("run", "workers", workers, 1)
+    if not memory > 0:
+        raise UserError(f"run: memory must be above 0; got {memory}.")
     folder = out or run_folder(experiment, scale, streams)
 
     from rich.console import Console
@@ -69,7 +74,7 @@ def run(
         clear_run(folder)
     store = RunStore.open(folder, plan.name, plan.settings)
     console.print(f"[bold]{plan.title}[/], {scale} scale, in {folder}")
-    work = WorkOptions(compile=compile, device=device)
+    work = WorkOptions(compile=compile, device=device, memory_gb=memory)
     train_missing(entry.target, options, plan, store, work, workers, console)
     for reason in write_traces(folder)[1]:
         console.print(f"[yellow]not traced:[/] {reason}")

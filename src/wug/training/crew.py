@@ -232,7 +232,9 @@ def update(
         if lot.name not in bars:
             bars[lot.name] = progress.add_task(lot.name, total=latest["steps"], rate="compiling")
         rate = per_second(latest["rate"]) if latest["rate"] else "compiling"
-        progress.update(bars[lot.name], completed=latest["step"], rate=rate)
+        part = f" {latest['part']} of {latest['parts']}" if "part" in latest else ""
+        name = f"{lot.name}{part}"
+        progress.update(bars[lot.name], completed=latest["step"], rate=rate, description=name)
         done += lot.num_replicas * latest["step"]
     return done / total
 

@@ -318,6 +318,10 @@ class Lot:
         """Return the key of a stream that is drawn inside a program."""
         return torch.tensor(stream_key("train", *self.stream(variant, *seed)))
 
+    def noise_key(self, variant: Variant, seed: int) -> Tensor:
+        """Return the key of the noise that a replica draws in forward."""
+        return torch.tensor(stream_key("noise", str(sorted(variant.labels.items())), seed))
+
     @property
     def num_replicas(self) -> int:
         """Number of trainings."""

@@ -24,6 +24,7 @@ from wug.functional.sparsity import sparsity_error
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import Batch, Interface
 from wug.training.engine import Floats, Params, Progress, Tree, initial_module
+from wug.training.noise import KeyedNoise
 from wug.training.objective import objective, with_tensors
 from wug.training.plan import Clip, Lot, Restart
 from wug.training.programs import Program, make_program
@@ -188,7 +189,10 @@ class Stacked:
     def _replicas(self, params: Params) -> Tree:
         rows = []
         for variant, source in zip(self.lot.variants, self.sources, strict=True):
-            row: list[Tree] = [{"own": source.own(seed)} for seed in self.lot.seeds]
+            row: list[Tree] = [
+                {"own": source.own(seed), "noise": self.lot.noise_key(variant, seed)}
+                for seed in self.lot.seeds
+            ]
             if self.lot.streams == "independent":
                 for replica, seed in zip(row, self.lot.seeds, strict=True):
                     replica["key"] = self.lot.key(variant, seed)
@@ -239,8 +243,11 @@ class Stacked:
             weights = {name: given[index] for index, name in enumerate(names)}
             buffers = old.get("buffers", {})
 
+            noise = KeyedNoise(replica["noise"], step)
+
             def loss(params: Params) -> tuple[Tensor, Params]:
-                found, output = terms({**params, **buffers}, batch)
+                with noise:
+                    found, output = terms({**params, **buffers}, batch)
                 return objective(module, params, found, output, weights), output.statistics
 
             gradients, statistics = grad(loss, has_aux=True)(old["params"])
@@ -364,7 +371,7 @@ class Stacked:
         devices = [self.device] if self.device.type == "cuda" else []
         program: Program | None = None
         with torch.random.fork_rng(devices):
-            # Noise in forward depends on the lot and the step alone, so a resumed run repeats it.
+            # What `KeyedNoise` leaves to torch, such as dropout, a resumed run repeats, too.
             torch.manual_seed(stream_key("noise", self.lot.name, start)[0])
             for number, (step, row) in enumerate(self._controls(start, end), start):
                 batch = self._batch(number, stage)

@@ -15,6 +15,7 @@ from wug.core.errors import UserError
 from wug.records import RunStore
 from wug.training.loop import Training
 from wug.training.lots import Trainings, make_record, missing
+from wug.training.parts import MEMORY_GB, parts_of
 from wug.training.plan import Lot
 from wug.training.programs import Compile, wants_compile
 
@@ -31,12 +32,14 @@ class WorkOptions:
         device: A torch device.
         threads: Threads of this process; 0 leaves torch's default.
         checkpoint_seconds: Least time between two checkpoints.
+        memory_gb: For the tensors of a lot; one that needs more is trained in parts, in turn.
     """
 
     compile: Compile = "auto"
     device: str = "cpu"
     threads: int = 0
     checkpoint_seconds: float = 20.0
+    memory_gb: float = MEMORY_GB
 
 
 def longest_first(lots: Iterable[Lot]) -> list[Lot]:
@@ -68,8 +71,7 @@ def work(experiment: Trainings, folder: Path, options: WorkOptions) -> int:
             with store.lot_lock(lot.name) as ours:
                 if ours:
                     for block in missing(lot, store.finished()):
-                        added += train_block(experiment, block, store, options)
-                    store.checkpoint_path(lot.name).unlink(missing_ok=True)
+                        added += train_parts(experiment, block, store, options)
         waiting = [lot for lot in waiting if lot not in ready]
         if waiting and not ready:
             time.sleep(POLL_SECONDS)  # what they need is in the hands of another process
@@ -101,8 +103,19 @@ def require_needs(lots: Mapping[str, Lot]) -> None:
         done |= more
 
 
-def train_block(experiment: Trainings, lot: Lot, store: RunStore, options: WorkOptions) -> int:
-    """Train one block of a lot and append its records."""
+def train_parts(experiment: Trainings, lot: Lot, store: RunStore, options: WorkOptions) -> int:
+    """Train a block of a lot in parts that fit into memory, and say so if there are several."""
+    parts = list(parts_of(lot, options.memory_gb * 1e9))
+    for number, part in enumerate(parts, 1):
+        news = {"part": number, "parts": len(parts)} if len(parts) > 1 else {}
+        train_block(experiment, part, store, options, news)
+    return lot.num_replicas
+
+
+def train_block(
+    experiment: Trainings, lot: Lot, store: RunStore, options: WorkOptions, about: dict[str, int]
+) -> None:
+    """Train one block of a lot and append its records; news say what it is a part of."""
     began = time.monotonic()
     device = torch.device(options.device)
 
@@ -110,7 +123,8 @@ def train_block(experiment: Trainings, lot: Lot, store: RunStore, options: WorkO
 
     def report(news: dict[str, Any]) -> None:
         latest["rate"] = news["rate"]
-        store.report_progress(lot.name, seconds=round(time.monotonic() - began, 1), **news)
+        seconds = round(time.monotonic() - began, 1)
+        store.report_progress(lot.name, seconds=seconds, **about, **news)
 
     report(latest)
     if lot.needs:
@@ -129,7 +143,7 @@ def train_block(experiment: Trainings, lot: Lot, store: RunStore, options: WorkO
     report({**latest, "step": lot.plan.amount})  # what is solved may end before its last step
     seconds = (time.monotonic() - began) / lot.num_replicas
     store.append(lot.name, [make_record(experiment.name, result, seconds) for result in results])
-    return lot.num_replicas
+    store.checkpoint_path(lot.name).unlink(missing_ok=True)
 
 
 def unfinished(experiment: Trainings, store: RunStore) -> int:
