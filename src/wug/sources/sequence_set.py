@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -37,6 +38,18 @@ class SequenceSet:
     def __getitem__(self, items: slice | Tensor) -> Self:
         """Return some of the sequences."""
         return type(self)(**{one.name: getattr(self, one.name)[items] for one in fields(self)})
+
+    def groups(self) -> tuple[Tensor, tuple[str, ...]]:
+        """Return the index of each sequence's level, and the levels as names."""
+        levels, index = self.levels.unique(return_inverse=True)
+        return index, tuple(str(level) for level in levels.tolist())
+
+    def to_batch(self, widths: Sequence[int] = ()) -> dict[str, Tensor]:
+        """Return tokens, lengths and labels, as wide as the longest or the next of some widths."""
+        longest = int(self.lengths.max())
+        width = next((width for width in widths if width >= longest), longest)
+        tokens = F.pad(self.tokens[:, :longest], (0, width - longest))
+        return {"tokens": tokens.long(), "lengths": self.lengths, "labels": self.labels}
 
     @classmethod
     def from_lists(

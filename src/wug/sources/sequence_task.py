@@ -22,9 +22,9 @@ from wug.core.errors import UserError, require_choice, unknown_name
 from wug.core.paths import cache_folder
 from wug.interfaces.interface import SPLITS, Split
 from wug.records import config_hash, write_atomic
+from wug.sources.finite import FiniteSource
 from wug.sources.samplers import Bucketed, Curriculum, Sampler
 from wug.sources.sequence_set import SequenceSet
-from wug.sources.sequence_source import SequenceSource
 
 
 class SequenceTask(ABC):
@@ -54,9 +54,9 @@ class SequenceTask(ABC):
         sampler: Sampler | None = None,
         curriculum: Curriculum | None = None,
         few_shapes: bool = False,
-    ) -> SequenceSource:
-        """Return where its batches come from; see `SequenceSource`."""
-        return SequenceSource(self, batch_size, sampler or Bucketed(), curriculum, few_shapes)
+    ) -> FiniteSource:
+        """Return where its batches come from; see `FiniteSource`."""
+        return FiniteSource(self, batch_size, sampler or Bucketed(), curriculum, few_shapes)
 
     @abstractmethod
     def generate(self, split: Split) -> SequenceSet:

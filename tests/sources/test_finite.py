@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from wug.sources.finite import EVALUATION_SIZE, FiniteSource, widths_below
 from wug.sources.samplers import Bucketed, Curriculum
 from wug.sources.sequence_set import SequenceSet
-from wug.sources.sequence_source import EVALUATION_SIZE, SequenceSource, widths_below
 
 
 class Lists:
@@ -18,7 +18,7 @@ class Lists:
 
 
 def make(**options):
-    return SequenceSource(Lists(), options.pop("batch_size", 10), Bucketed(), **options)
+    return FiniteSource(Lists(), options.pop("batch_size", 10), Bucketed(), **options)
 
 
 def test_batches_are_no_wider_than_needed():

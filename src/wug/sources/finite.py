@@ -1,19 +1,17 @@
-"""Batches of sequences with a class each, from the finite sets of a task."""
+"""Batches from the finite sets of a task: training, evaluation, stages of a curriculum."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from wug.interfaces.interface import Batch, Split
 from wug.sources.samplers import Choose, Curriculum, Sampler
-from wug.sources.sequence_set import SequenceSet
 from wug.sources.source import OneStage, Params
 
 # Every width of a batch is compiled anew, which takes some seconds: few widths, each about so much
@@ -24,10 +22,40 @@ EVALUATION_SIZE = 128
 EXAM = "exam "
 
 
+class Examples(Protocol):
+    """A finite set of examples, in memory."""
+
+    @property
+    def lengths(self) -> Tensor:
+        """Return how long each example is, for buckets and curricula."""
+        ...
+
+    @property
+    def levels(self) -> Tensor:
+        """Return how hard each example is, as a whole number."""
+        ...
+
+    def groups(self) -> tuple[Tensor, tuple[str, ...]]:
+        """Return the index of each example's group, and the names of the groups."""
+        ...
+
+    def to_batch(self, widths: Sequence[int] = ()) -> Batch:
+        """Return all examples as one batch, no wider than needed, or as the next of some widths."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        ...
+
+    def __getitem__(self, items: slice | Tensor) -> Self:
+        """Return some of the examples."""
+        ...
+
+
 class HasExamples(Protocol):
     """A task with finite splits."""
 
-    def examples(self, split: Split) -> SequenceSet:
+    def examples(self, split: Split) -> Examples:
         """Return a split."""
         ...
 
@@ -45,12 +73,12 @@ def widths_below(longest: int) -> list[int]:
     return widths[::-1]
 
 
-class SequenceSource(OneStage):
-    """The batches of a task on sequences of tokens.
+class FiniteSource(OneStage):
+    """The batches of a task with finite splits.
 
     Args:
         task: Its examples.
-        batch_size: Sequences of a training batch.
+        batch_size: Examples of a training batch.
         sampler: Which examples make a batch.
         curriculum: When harder problems are added; None means that all are there from the start.
         few_shapes: Whether training batches are padded to few widths, for a compiler.
@@ -75,7 +103,7 @@ class SequenceSource(OneStage):
         self._reach = lru_cache(maxsize=2)(self._make_stage)
         self._split = lru_cache(maxsize=8)(self._make_split)
 
-    def _reached(self, examples: SequenceSet, stage: int) -> SequenceSet:
+    def _reached(self, examples: Examples, stage: int) -> Examples:
         """Return the examples whose grades are there at a stage."""
         if self.curriculum is None:
             return examples
@@ -84,37 +112,32 @@ class SequenceSource(OneStage):
         difficulty = self.curriculum.difficulty(examples.lengths, examples.levels)
         return examples[difficulty <= highest]
 
-    def _make_stage(self, stage: int) -> tuple[SequenceSet, Choose]:
+    def _make_stage(self, stage: int) -> tuple[Examples, Choose]:
         examples = self._reached(self.train, stage)
         chooser = self.sampler.chooser(examples.lengths, examples.levels, self.batch_size)
         return examples, chooser
 
     def draw(self, values: Params, key: Any, step: Any, stage: int) -> Batch:
-        """Return the sequences of a step, no wider than the longest of them or the next width."""
+        """Return the examples of a step."""
         examples, choose = self._reach(stage)
-        chosen = examples[choose(key, step)]
-        longest = int(chosen.lengths.max())
-        width = next((width for width in self.widths if width >= longest), longest)
-        tokens = F.pad(chosen.tokens[:, :longest], (0, width - longest))
-        return {"tokens": tokens.long(), "lengths": chosen.lengths, "labels": chosen.labels}
+        return examples[choose(key, step)].to_batch(self.widths)
 
     def num_shapes(self) -> int:
         """Return the number of widths."""
         return max(len(self.widths), 1)
 
-    def _make_split(self, split: str) -> tuple[SequenceSet, Tensor, tuple[str, ...]]:
+    def _make_split(self, split: str) -> tuple[Examples, Tensor, tuple[str, ...]]:
         """Return the examples of a split by length, their groups and the names of the groups."""
         if split.startswith(EXAM) and self.curriculum is not None:
             examples = self._reached(self.task.examples("validation"), int(split[len(EXAM) :]))
             difficulty = self.curriculum.difficulty(examples.lengths, examples.levels)
             groups = torch.bucketize(difficulty, self.edges)
-            names = [str(grade) for grade in range(len(self.edges))]
+            names = tuple(str(grade) for grade in range(len(self.edges)))
         else:
             examples = self.task.examples(split)  # type: ignore[arg-type]
-            levels, groups = examples.levels.unique(return_inverse=True)
-            names = [str(level) for level in levels.tolist()]
+            groups, names = examples.groups()
         order = examples.lengths.argsort(stable=True)
-        return examples[order], groups[order], tuple(names)
+        return examples[order], groups[order], names
 
     def groups(self, split: str) -> tuple[str, ...]:
         """Return the levels of a split, or the grades of an exam."""
@@ -125,17 +148,10 @@ class SequenceSource(OneStage):
         return -(-len(self._split(split)[0]) // EVALUATION_SIZE)
 
     def part(self, split: str, index: int) -> Batch:
-        """Return an evaluation batch: sequences of about the same length."""
+        """Return an evaluation batch: examples of about the same length, with their groups."""
         examples, groups, _ = self._split(split)
         items = slice(index * EVALUATION_SIZE, (index + 1) * EVALUATION_SIZE)
-        chosen = examples[items]
-        tokens = chosen.tokens[:, : int(chosen.lengths.max())]
-        return {
-            "tokens": tokens.long(),
-            "lengths": chosen.lengths,
-            "labels": chosen.labels,
-            "group": groups[items],
-        }
+        return {**examples[items].to_batch(), "group": groups[items]}
 
     def exam(self, stage: int) -> str | None:
         """Return IID validation in the grades so far, unless all grades are there."""
