@@ -15,6 +15,7 @@ import tyro
 
 from wug.cli.card import card
 from wug.cli.cite import cite
+from wug.cli.data import data
 from wug.cli.fit import fit
 from wug.cli.list import list_
 from wug.cli.pack import pack
@@ -52,6 +53,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "list": list_,
     "cite": cite,
     "pack": pack,
+    "data": data,
     "completion": completion,
 }
 # Flags have no --no- twin, positional arguments are named, and None can't be typed.
