@@ -13,8 +13,9 @@ from wug.sources.catalog import DataFile, DataSet
 CONTENTS = {"a.txt": b"one two three\n" * 1000, "deep/b.txt": b"four\n" * 500}
 
 
-@pytest.fixture(autouse=True)
-def no_folders_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture
+def own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep the folders of this machine out; tests of files and text ask for it."""
     monkeypatch.setenv("WUG_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("WUG_DATA", raising=False)
     # Not a checkout: ../shared/data is left out but in the tests that ask for it.

@@ -16,6 +16,8 @@ from wug.sources.catalog import DataFile, DataSet
 
 from .conftest import CONTENTS
 
+pytestmark = pytest.mark.usefixtures("own_folders")
+
 
 def put(folder: Path, packing: str = "") -> Path:
     """Write the made-up data set into a folder of data sets."""

@@ -16,6 +16,8 @@ from wug.sources.gather import gather
 
 from .conftest import CONTENTS
 
+pytestmark = pytest.mark.usefixtures("own_folders")
+
 
 def there(folder: Path) -> dict[str, bytes]:
     root = folder / "made_up"

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from wug.core.errors import UserError
 from wug.sources.text import ByteText, Segments, cut, enwik8, open_text
 
+pytestmark = pytest.mark.usefixtures("own_folders")
+
 quick = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

@@ -10,8 +10,6 @@ import tyro
 
 from wug.core.errors import require_at_least
 from wug.records import RunStore, clear_run
-from wug.report.table import make_table
-from wug.report.table_text import print_table
 
 
 def card(
@@ -64,6 +62,8 @@ def card(
         from wug.fleet.crew import require_device, train_missing
         from wug.fleet.work import WorkOptions
         from wug.lab.traces import write_traces
+        from wug.report.table import make_table
+        from wug.report.table_text import print_table
 
         require_device(device)
         options = CardOptions(

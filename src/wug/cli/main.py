@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from wug import __version__
 from wug.cli.card import card
 from wug.cli.cite import cite
 from wug.cli.data import data
@@ -64,12 +65,15 @@ MARKERS = (
 )
 DESCRIPTION = (
     "wug: networks that learn the rule, not the list. Start with: "
-    "wug run mistry2022.single_module --scale smoke"
+    "wug run mistry2022.single_module --scale smoke. wug --version prints the version."
 )
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    if list(sys.argv[1:] if args is None else args) == ["--version"]:
+        print(f"wug {__version__}")
+        return 0
     try:
         result = tyro.extras.subcommand_cli_from_dict(
             VERBS,

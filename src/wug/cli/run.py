@@ -12,8 +12,6 @@ from wug.core import index
 from wug.core.errors import require_at_least
 from wug.core.folders import run_folder
 from wug.records import RunStore, clear_run, read_run
-from wug.report.table import make_table
-from wug.report.table_text import print_table
 
 
 def run(
@@ -61,6 +59,8 @@ def run(
         from wug.fleet.verdicts import make_catalog
         from wug.fleet.work import WorkOptions
         from wug.lab.traces import write_traces
+        from wug.report.table import make_table
+        from wug.report.table_text import print_table
 
         require_device(device)
         options = RunOptions(scale=scale, seeds=seeds, only=only, ranges=ranges, streams=streams)

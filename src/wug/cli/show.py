@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import tyro
 
 from wug.core.errors import UserError, require_choice, unknown_name
 from wug.core.folders import MANIFEST, find_run
 from wug.records import read_run, write_atomic
-from wug.report import table_text
-from wug.report.charts import Chart
-from wug.report.figures import figures
-from wug.report.heatmap import to_svg
-from wug.report.site import page_kinds
-from wug.report.sources import FORMULA, Sources, read_formula, read_source, with_layouts
-from wug.report.table import make_table, relative_to_baseline
+
+if TYPE_CHECKING:
+    from wug.report.charts import Chart
+    from wug.report.sources import Sources
 
 Measure = Literal[
     "success", "solved_at", "sparsity", "error", "iid_error", "accuracy", "iid_accuracy"
@@ -58,6 +55,10 @@ def show(
             an unknown name lists those that there are.
         out: Where the chart goes: .svg, .png, .pdf or .csv; FIGURE.svg if not given.
     """
+    from wug.report import table_text
+    from wug.report.heatmap import to_svg
+    from wug.report.table import make_table, relative_to_baseline
+
     if figure is not None:
         write_figure(opened_sources(run, against), figure, out or Path(f"{figure}.svg"))
         return
@@ -94,6 +95,8 @@ def show(
 
 def is_fit(name: str) -> bool:
     """Say whether a name is that of a folder with a fit and no run."""
+    from wug.report.sources import FORMULA
+
     return (Path(name) / FORMULA).is_file() and not (Path(name) / MANIFEST).is_file()
 
 
@@ -104,6 +107,8 @@ def opened_sources(run: str, against: str | None) -> Sources:
         run: A run folder, an experiment, or the folder of a fit.
         against: Another run folder or experiment.
     """
+    from wug.report.sources import Sources, read_formula, read_source, with_layouts
+
     if is_fit(run):
         if against is not None:
             raise UserError(f"show: --against compares runs; {run} is a fit.")
@@ -115,6 +120,9 @@ def opened_sources(run: str, against: str | None) -> Sources:
 
 def write_figure(sources: Sources, name: str, path: Path) -> None:
     """Write one chart as a picture, or the table behind it."""
+    from wug.report.figures import figures
+    from wug.report.site import page_kinds
+
     charts = figures(sources, page_kinds())
     if name not in charts:
         raise unknown_name("figure", name, charts)

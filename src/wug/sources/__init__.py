@@ -1,1 +1,1 @@
-"""Where examples come from: data sets in files, and text as a stream of bytes."""
+"""Where examples come from: finite sets, generated streams, files."""
