@@ -6,7 +6,7 @@ ordinary module, torch.optim.Adam, penalty and clamp, a fresh batch each step, n
 of interleaved repeats. The last columns say where the fleet's time goes: a step that only draws
 the inputs, and one with inputs shared by the seeds.
 
-    python benchmarks/fleet.py [--units nau nmu ...] [--repeats 5]
+    python benchmarks/fleet.py [--units nau nmu ...] [--repeats 5] [--smoke]
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ def plain_step(unit: str, operation: str) -> Callable[[], None]:
     return step
 
 
-def fleet_of(unit: str, operation: str, streams: str) -> Fleet:
+def fleet_of(unit: str, operation: str, streams: str, compiled: bool) -> Fleet:
     """Return the fleet that `wug run` would train for one row of the benchmark."""
     plan = TrainingPlan(steps=50_000)
     lot = make_lot(unit, [operation], tuple(RANGES), SEEDS, plan, streams)
-    return Fleet(lot, device=torch.device("cpu"), compiled=True)
+    return Fleet(lot, device=torch.device("cpu"), compiled=compiled)
 
 
-def drawing_step(fleet: Fleet) -> Callable[[], None]:
+def drawing_step(fleet: Fleet, compiled: bool) -> Callable[[], None]:
     """Return a step that draws every replica's inputs and does nothing else with them."""
     lot = fleet.lot
     task, size = lot.variants[0].task, lot.plan.batch_size
@@ -86,7 +86,7 @@ def drawing_step(fleet: Fleet) -> Callable[[], None]:
         return torch.func.vmap(over_seeds)(groups, keys)
 
     arguments = (torch.tensor(0), fleet.groups["inputs"], fleet.replicas["key"])
-    program = make_program(draw, arguments, compiled=True)
+    program = make_program(draw, arguments, compiled=compiled)
     leaves = [torch.tensor(0), *fleet.groups["inputs"].values(), fleet.replicas["key"]]
     return lambda: program.flat(*leaves)
 
@@ -106,19 +106,26 @@ def fleet_seconds(fleet: Fleet, count: int) -> float:
     trained = time.perf_counter()
     fleet.evaluate()
     evaluated = time.perf_counter()
-    for rows in fleet.memory.curves.values():
-        rows.clear()
+    fleet.memory.num_rows = 0  # the curves have room for one training, not for many repeats
     return (trained - began) / count + (evaluated - trained) / fleet.lot.plan.evaluate_every
 
 
-def main(units: tuple[str, ...] = tuple(RECIPES), repeats: int = 5, steps: int = 1_000) -> None:
+def main(
+    units: tuple[str, ...] = tuple(RECIPES),
+    repeats: int = 5,
+    steps: int = 1_000,
+    smoke: bool = False,
+) -> None:
     """Measure and print the table.
 
     Args:
         units: Which units.
         repeats: Interleaved repeats; the median counts.
         steps: Steps per repeat.
+        smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
+    if smoke:
+        units, repeats, steps = units[:2], 2, 5
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     console = Console(width=110)
@@ -130,13 +137,13 @@ def main(units: tuple[str, ...] = tuple(RECIPES), repeats: int = 5, steps: int =
         operation = RECIPES[unit].operations[0]
         with console.status(f"{unit}: compiling") as status:
             loop = plain_step(unit, operation)
-            independent = fleet_of(unit, operation, "independent")
-            shared = fleet_of(unit, operation, "shared")
-            drawing = drawing_step(independent)
+            independent = fleet_of(unit, operation, "independent", not smoke)
+            shared = fleet_of(unit, operation, "shared", not smoke)
+            drawing = drawing_step(independent, not smoke)
             for fleet in (independent, shared):
                 fleet.evaluate()
-                fleet.advance(50)
-            seconds_per_step(loop, 50)
+                fleet.advance(min(steps, 50))
+            seconds_per_step(loop, min(steps, 50))
             times: dict[str, list[float]] = {"loop": [], "fleet": [], "shared": [], "drawing": []}
             for repeat in range(repeats):
                 status.update(f"{unit}: repeat {repeat + 1} of {repeats}")

@@ -5,7 +5,7 @@ process of its own that is killed where it overruns; killed and failed fits stay
 denominator. A fit leaves one line in a file, and what is there is not run again. The tables are
 made from that file, and are also written beside it as Markdown.
 
-    python benchmarks/formulas.py [--methods wug pyoperon ...] [--only KEY ...] [--table]
+    python benchmarks/formulas.py [--methods wug pyoperon ...] [--only KEY ...] [--table] [--smoke]
 """
 
 from __future__ import annotations
@@ -151,6 +151,7 @@ def main(
     cores: int = 2,
     out: Path = Path("runs/benchmarks/formulas.jsonl"),
     table: bool = False,
+    smoke: bool = False,
 ) -> None:
     """Measure what is not measured yet, and print the tables.
 
@@ -163,7 +164,10 @@ def main(
         cores: For a fit, or for fits side by side of a method that can use only one.
         out: Where the records are.
         table: Print the tables alone.
+        smoke: Only see whether it runs: one formula, by the quickest method, in seconds.
     """
+    if smoke:
+        methods, only, noise, time = ("linear",), (SUITE[0].key,), (0.0,), 5.0
     console = Console(width=130, highlight=False)
     require_known("method", methods, METHODS)
     formulas = choose(only, noise)

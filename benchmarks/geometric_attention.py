@@ -3,7 +3,7 @@
 Both are explicit (no fused kernel), both compiled or both eager, on the same queries, keys and
 values: batch 2, 4 heads of 64. Bar: at most 2x at lengths 10, 50 and 512.
 
-    python benchmarks/geometric_attention.py [--eager] [--threads 2]
+    python benchmarks/geometric_attention.py [--eager] [--threads 2] [--smoke]
 """
 
 from __future__ import annotations
@@ -42,14 +42,17 @@ def milliseconds(attention: Attention, inputs: list[Tensor], gradient: Tensor, s
     return 1e3 * (time.perf_counter() - began) / steps
 
 
-def main(eager: bool = False, threads: int = 2, repeats: int = 9) -> None:
+def main(eager: bool = False, threads: int = 2, repeats: int = 9, smoke: bool = False) -> None:
     """Print the times of both and their ratio.
 
     Args:
         eager: Compile neither.
         threads: Of torch.
         repeats: Measurements of each, in turn; their medians count.
+        smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
+    if smoke:
+        eager, repeats = True, 1
     warnings.simplefilter("ignore")
     torch.set_num_threads(threads)
     print(f"{'length':>6} {'softmax':>10} {'geometric':>10} {'ratio':>6}   (bar {BAR:g})")

@@ -6,6 +6,7 @@ what never met in training of CTL++. AdamW has a choice of learning rates.
 
     python benchmarks/optimisers.py [--steps 6000] [--rates 3e-4 1e-3 3e-3]
     python benchmarks/optimisers.py --task A --version as_published --rates
+    python benchmarks/optimisers.py --smoke
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from rich.table import Table
 
 from wug.core.schedules import WarmUp
 from wug.experiments.csordas2023 import _laptop as laptop
-from wug.sources.sequences import SequenceTask
+from wug.experiments.csordas2023._networks import SMOKE
+from wug.sources.sequence_task import SequenceTask
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.systematicity.ctlpp import CTLpp
 from wug.training.programs import wants_compile
@@ -42,6 +44,7 @@ def main(
     version: Literal["text", "as_published"] = "text",
     seed: int = 0,
     threads: int = 2,
+    smoke: bool = False,
 ) -> None:
     """Train and print.
 
@@ -53,17 +56,23 @@ def main(
         version: Of its data.
         seed: Of weights and batches.
         threads: Of torch.
+        smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
     console = Console()
+    data = small.DATA if smoke else {}
     tasks: dict[str, SequenceTask] = {
-        "forward": CTL(order="forward", version=version),
-        "backward": CTL(order="backward", version=version),
-        "A": CTLpp(variant="A", version=version),
-        "R": CTLpp(variant="R", version=version),
+        "forward": CTL(order="forward", version=version, **data),
+        "backward": CTL(order="backward", version=version, **data),
+        "A": CTLpp(variant="A", version=version, **data),
+        "R": CTLpp(variant="R", version=version, **data),
     }
     setting = (laptop.CTLPP if task in ("A", "R") else laptop.CTL)["ndr"]
+    if smoke:
+        steps, rates = 4, rates[:1]
+        tiny = replace(setting.plan, batch_size=16, evaluate_every=2)
+        setting = replace(setting, options=small.SETTINGS["ndr"].options, plan=tiny)
     fast = replace(setting.plan, steps=steps, patience=1)
     plans: dict[str, SequencePlan] = {"Muon": fast} if muon else {}
     for rate in rates:
@@ -75,7 +84,7 @@ def main(
             task=tasks[task], plan=plan,
         )  # fmt: skip
         began = time.monotonic()
-        compiled = wants_compile("auto", torch.device("cpu"))
+        compiled = not smoke and wants_compile("auto", torch.device("cpu"))
         (result,) = SequenceFleet(lot, device=torch.device("cpu"), compiled=compiled).train()
         errors, at = result.curves["ood_validation"], result.curves["step"]
         table.add_row(

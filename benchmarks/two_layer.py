@@ -4,7 +4,7 @@
 trains one such network with torch.optim.Adam, penalty and clamp, a fresh batch each step. Medians
 of interleaved repeats, one thread.
 
-    python benchmarks/two_layer.py [--seeds 100] [--repeats 5]
+    python benchmarks/two_layer.py [--seeds 100] [--repeats 5] [--smoke]
 """
 
 from __future__ import annotations
@@ -47,20 +47,23 @@ def plain_step() -> Callable[[], None]:
     return step
 
 
-def main(seeds: int = 100, repeats: int = 5, steps: int = 1_000) -> None:
+def main(seeds: int = 100, repeats: int = 5, steps: int = 1_000, smoke: bool = False) -> None:
     """Measure and print.
 
     Args:
         seeds: Replicas of the fleet.
         repeats: Interleaved repeats; the median counts.
         steps: Steps per repeat.
+        smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
+    if smoke:
+        seeds, repeats, steps = 2, 1, 5
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     (lot,) = two_layer(RunOptions(scale="paper", seeds=seeds, only=("nmu:mul",))).lots
-    fleet = Fleet(lot, device=torch.device("cpu"), compiled=True)
+    training = Training(lot, device=torch.device("cpu"), compiled=not smoke)
     fleet.evaluate()
-    fleet.advance(50)
+    fleet.advance(min(steps, 50))
     loop = plain_step()
     loops, trains, evaluations = [], [], []
     for _ in range(repeats):

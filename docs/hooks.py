@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from generators import commands, experiments, results, units
+from generators import commands, data_sets, experiments, results, units
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -41,6 +41,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "ranking": from_result(lambda result, name: results.ranking(result.table, name, "")),
     "share": from_result(results.share, "no results yet"),
     "crossings": from_result(results.crossings, "?"),
+    "data-sets": data_sets.table,
     "report": experiments.report,
     "help": commands.help_block,
     "help-others": commands.help_others,

@@ -22,8 +22,8 @@ def help_text(*verb: str) -> str:
 
 
 def help_block(*verb: str) -> str:
-    """Return a help text as a code block."""
-    unknown = set(verb) - set(VERBS)
+    """Return a help text as a code block; a verb may be followed by one of its own verbs."""
+    unknown = set(verb[:1]) - set(VERBS)
     if unknown:
         raise ValueError(f"help: no verb {', '.join(unknown)}; known: {', '.join(VERBS)}.")
     return f"```text\n{help_text(*verb)}\n```\n"

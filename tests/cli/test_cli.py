@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from wug import __version__
 from wug.cli.main import main
 from wug.records import read_run
 
@@ -199,6 +200,28 @@ def test_answers_without_torch(args: tuple[str, ...], smoke: Path) -> None:
     assert done.returncode == 0
     assert done.stderr.strip().splitlines()[-1] == "False"
     assert done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "args", [("--help",), ("--version",), ("fit", "--help"), ("list",), ("completion", "bash")]
+)
+def test_starts_without_the_libraries_that_compute(args: tuple[str, ...]) -> None:
+    script = (
+        "import sys\nfrom wug.cli.main import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'torch', 'scipy', 'numpy', 'sympy', 'sklearn'}\n"
+        "print(*heavy & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *args], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr.strip()) == (0, "")
+    assert "wug" in done.stdout or args == ("list",)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"wug {__version__}\n"
 
 
 def test_show_formats(smoke: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from wug.cli.cite import bibliography
 from wug.cli.main import VERBS
 from wug.core import index
+from wug.sources.catalog import catalog
 
 ROOT = Path(__file__).parents[2]
 MISSING = [name for name in ("mkdocs", "material", "latex2mathml") if find_spec(name) is None]
@@ -168,3 +169,16 @@ def test_the_example_of_a_table_is_an_experiment(tmp_path):
     )
     output = run("-c", script, str(tmp_path / "products.py"))
     assert output == "products [('nmu', 4), ('npu', 4)] held\n"
+
+
+def test_the_example_on_text_prints_what_the_page_says():
+    text = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    script = re.search(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[1]
+    printed = re.search(r"^```text\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[1]
+    assert run("-c", script) == printed
+
+
+@needs_mkdocs
+def test_every_data_set_is_listed(site):
+    page = (site / "data.html").read_text(encoding="utf-8")
+    assert all(f"<td>{name}</td>" in page for name in catalog())

@@ -10,8 +10,6 @@ import tyro
 
 from wug.core.errors import require_at_least
 from wug.records import RunStore, clear_run
-from wug.report.table_text import print_table
-from wug.stats.comparison_table import make_table
 
 
 def card(
@@ -65,6 +63,8 @@ def card(
         from wug.study.traces import write_traces
         from wug.training.crew import require_device, train_missing
         from wug.training.work import WorkOptions
+        from wug.report.table_text import print_table
+        from wug.stats.comparison_table import make_table
 
         require_device(device)
         options = CardOptions(

@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from wug.core.columns import Columns, check_request, choose_columns, identifiers, listed
 from wug.core.errors import UserError, require_at_least
-from wug.core.tables import read_table
 from wug.records import write_atomic
-from wug.report.fit_page import FitPage, FrontRow, Slice, to_html
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from wug.core.columns import Columns
     from wug.estimators.regressor import Equation
     from wug.estimators.saved import NamedRegressor
+    from wug.report.fit_page import Slice
 
 Operation = Literal["add", "sub", "mul", "div", "pow", "root"]
 ALL: tuple[Operation, ...] = ("add", "sub", "mul", "div", "pow", "root")
@@ -73,6 +72,9 @@ def fit(
     folder = out or default_folder(table, target)
     if folder.exists() and not folder.is_dir():
         raise UserError(f"fit: {folder} is a file; --out must name a folder.")
+    from wug.core.columns import check_request, choose_columns, listed
+    from wug.core.tables import read_table
+
     try:
         named = None if features is None else split_names(features)
         check_request(target, named)
@@ -141,6 +143,7 @@ def split_names(text: str) -> list[str]:
 
 def search(columns: Columns, console: Console, **options: Any) -> NamedRegressor:
     """Fit the regressor and print each better formula."""
+    from wug.core.columns import identifiers
 
     def report(equation: Equation) -> None:
         line = f"{equation.seconds:6.1f} s  error {equation.error:<9.3g} {shown(equation)}"
@@ -199,6 +202,7 @@ def documents(model: NamedRegressor, columns: Columns, command: str) -> dict[str
     from sympy.printing.mathml import mathml
 
     from wug.estimators.saved import FILE_NAME, MEANINGS, sample, to_json
+    from wug.report.fit_page import FitPage, FrontRow, to_html
 
     data = {
         **to_json(model, columns.names, columns.target, columns.inputs, columns.values),
@@ -249,6 +253,7 @@ def symbols_of(symbols: Sequence[str], names: Sequence[str]) -> list[str]:
 def slices(equation: Equation, columns: Columns) -> list[Slice]:
     """Return the formula along its most important inputs."""
     from wug.estimators.along import along, importance
+    from wug.report.fit_page import Slice
 
     changes = importance(equation.candidate, columns.inputs)
     found = []

@@ -15,8 +15,10 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from wug import __version__
 from wug.cli.card import card
 from wug.cli.cite import cite
+from wug.cli.data import data
 from wug.cli.fit import fit
 from wug.cli.list import list_
 from wug.cli.pack import pack
@@ -57,6 +59,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "list": list_,
     "cite": cite,
     "pack": pack,
+    "data": data,
     "completion": completion,
 }
 # Flags have no --no- twin, positional arguments are named, and None can't be typed.
@@ -67,7 +70,7 @@ MARKERS = (
 )
 DESCRIPTION = (
     "wug: networks that learn the rule, not the list. Start with: "
-    "wug run mistry2022.single_module --scale smoke"
+    "wug run mistry2022.single_module --scale smoke. wug --version prints the version."
 )
 
 
@@ -94,6 +97,9 @@ def sigterm_raises() -> Iterator[None]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    if list(sys.argv[1:] if args is None else args) == ["--version"]:
+        print(f"wug {__version__}")
+        return 0
     try:
         with sigterm_raises():
             result = tyro.extras.subcommand_cli_from_dict(

@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import tyro
 
-from wug.core.columns import listed
 from wug.core.errors import UserError
-from wug.core.tables import Array, Block, NotNumbers, open_table, to_numbers
 from wug.records import write_atomic
 
 if TYPE_CHECKING:
+    from wug.core.tables import Array, Block
     from wug.estimators.saved import SavedFit
 
 
@@ -37,6 +35,10 @@ def predict(
     """
     if out.suffix.lower() in (".parquet", ".pq"):
         raise UserError(f"predict: {out} must be CSV or TSV; Parquet is read, but not written.")
+    import numpy as np
+
+    from wug.core.columns import listed
+    from wug.core.tables import open_table
     from wug.estimators.saved import read_fit
 
     fit = read_fit(folder)
@@ -71,6 +73,10 @@ def predict(
 
 def inputs_of(fit: SavedFit, names: Sequence[str], block: Block, first_row: int) -> Array:
     """Return the inputs of a block's rows; those that the formula does not use are 1."""
+    import numpy as np
+
+    from wug.core.tables import NotNumbers, to_numbers
+
     inputs = np.ones((len(block[0]), len(fit.columns)))
     for place in fit.needed:
         name = fit.columns[place]

@@ -9,8 +9,6 @@ import tyro
 
 from wug.core import index
 from wug.core.folders import RUNS, results_folder
-from wug.report.site import write_site
-from wug.report.sources import find_sources
 
 FITS = Path("fits")
 
@@ -29,6 +27,9 @@ def report(
         out: The folder to write; with --single-file a file such as results.html, too.
         single_file: Put all pages into one file.
     """
+    from wug.report.site import write_site
+    from wug.report.sources import find_sources
+
     places = folders or [place for place in (RUNS, FITS, results_folder()) if place.is_dir()]
     networks = (*index.entries("unit"), *index.entries("model"))
     sources = find_sources(places, [entry.to_json() for entry in networks])

@@ -12,8 +12,6 @@ from wug.core import index
 from wug.core.errors import UserError, require_at_least
 from wug.core.folders import run_folder
 from wug.records import RunStore, clear_run, read_run
-from wug.report.table_text import print_table
-from wug.stats.comparison_table import make_table
 
 
 def run(
@@ -66,6 +64,8 @@ def run(
         from wug.study.traces import write_traces
         from wug.training.crew import require_device, train_missing
         from wug.training.work import WorkOptions
+        from wug.report.table_text import print_table
+        from wug.stats.comparison_table import make_table
 
         require_device(device)
         options = RunOptions(scale=scale, seeds=seeds, only=only, ranges=ranges, streams=streams)
