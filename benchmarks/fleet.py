@@ -20,14 +20,12 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from wug.experiments.mistry2022.single_module import RECIPES, make_lot
-from wug.study.experiment import drawn_twice
-from wug.tasks.extrapolation.single_module import RANGES
-from wug.training.engine import Fleet
-from wug.training.plan import TrainingPlan
+from wug.experiments.mistry2022.single_module import RECIPES, single_module
+from wug.study.experiment import RunOptions, drawn_twice
+from wug.training.loop import Training
 from wug.training.programs import make_program
 
-SEEDS = tuple(range(25))
+SEEDS = 25
 BARS = {"nau": 400}
 BAR = 250
 
@@ -39,7 +37,7 @@ def plain_step(unit: str, operation: str) -> Callable[[], None]:
     params = dict(module.named_parameters())
     optimiser = torch.optim.Adam(module.parameters(), lr=recipe.learning_rate)
     penalty = (recipe.penalties or {}).get(operation)
-    clip = (recipe.plan or {}).get("clip_value")
+    clip = (recipe.plan or {}).get("clip")
     targets = {
         "add": lambda x: x[:, :1] + x[:, 1:],
         "sub": lambda x: x[:, :1] - x[:, 1:],
@@ -55,7 +53,7 @@ def plain_step(unit: str, operation: str) -> Callable[[], None]:
         optimiser.zero_grad()
         loss.backward()
         if clip is not None:
-            torch.nn.utils.clip_grad_value_(module.parameters(), clip)
+            torch.nn.utils.clip_grad_value_(module.parameters(), clip.value)
         optimiser.step()
         if hasattr(module, "project"):
             with torch.no_grad():
@@ -65,14 +63,14 @@ def plain_step(unit: str, operation: str) -> Callable[[], None]:
     return step
 
 
-def fleet_of(unit: str, operation: str, streams: str, compiled: bool) -> Fleet:
+def fleet_of(unit: str, operation: str, streams: str, compiled: bool) -> Training:
     """Return the fleet that `wug run` would train for one row of the benchmark."""
-    plan = TrainingPlan(steps=50_000)
-    lot = make_lot(unit, [operation], tuple(RANGES), SEEDS, plan, streams)
-    return Fleet(lot, device=torch.device("cpu"), compiled=compiled)
+    options = RunOptions(scale="paper", seeds=SEEDS, only=(f"{unit}:{operation}",), streams=streams)
+    (lot,) = single_module(options).lots
+    return Training(lot, device=torch.device("cpu"), compiled=compiled)
 
 
-def drawing_step(fleet: Fleet, compiled: bool) -> Callable[[], None]:
+def drawing_step(fleet: Training, compiled: bool) -> Callable[[], None]:
     """Return a step that draws every replica's inputs and does nothing else with them."""
     lot = fleet.lot
     task, size = lot.variants[0].task, lot.plan.batch_size
@@ -85,9 +83,9 @@ def drawing_step(fleet: Fleet, compiled: bool) -> Callable[[], None]:
         over_seeds = torch.func.vmap(replica, in_dims=(None, 0))
         return torch.func.vmap(over_seeds)(groups, keys)
 
-    arguments = (torch.tensor(0), fleet.groups["inputs"], fleet.replicas["key"])
-    program = make_program(draw, arguments, compiled=compiled)
-    leaves = [torch.tensor(0), *fleet.groups["inputs"].values(), fleet.replicas["key"]]
+    values, keys = fleet.engine.groups["values"], fleet.engine.replicas["key"]
+    program = make_program(draw, (torch.tensor(0), values, keys), compiled=compiled)
+    leaves = [torch.tensor(0), *values.values(), keys]
     return lambda: program.flat(*leaves)
 
 
@@ -99,14 +97,13 @@ def seconds_per_step(step: Callable[[], None], count: int) -> float:
     return (time.perf_counter() - began) / count
 
 
-def fleet_seconds(fleet: Fleet, count: int) -> float:
+def fleet_seconds(fleet: Training, count: int) -> float:
     """Time ``count`` fleet steps, with the evaluation that belongs to that many."""
     began = time.perf_counter()
-    fleet.advance(fleet.memory.step + count)
+    fleet.advance(fleet.clock.step + count)
     trained = time.perf_counter()
-    fleet.evaluate()
+    fleet.evaluate({})
     evaluated = time.perf_counter()
-    fleet.memory.num_rows = 0  # the curves have room for one training, not for many repeats
     return (trained - began) / count + (evaluated - trained) / fleet.lot.plan.evaluate_every
 
 
@@ -141,7 +138,7 @@ def main(
             shared = fleet_of(unit, operation, "shared", not smoke)
             drawing = drawing_step(independent, not smoke)
             for fleet in (independent, shared):
-                fleet.evaluate()
+                fleet.evaluate({})
                 fleet.advance(min(steps, 50))
             seconds_per_step(loop, min(steps, 50))
             times: dict[str, list[float]] = {"loop": [], "fleet": [], "shared": [], "drawing": []}

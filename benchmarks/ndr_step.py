@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import Literal, TypeAlias, get_args
 
@@ -25,9 +25,11 @@ import tyro
 from torch import Tensor, nn
 
 from wug.functional.columns import add_ends, column_at
+from wug.study.trainings import registered
 from wug.tasks.productivity.ctl import CTL
-from wug.training.sequence_plan import SequenceLot, SequencePlan
-from wug.training.sequence_trainer import SequenceFleet
+from wug.training.loop import Training
+from wug.training.optimisers import AdamW
+from wug.training.plan import ENDLESS, Clip, Lot, Plan, Variant
 
 Precision: TypeAlias = Literal["float32", "bfloat16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -153,19 +155,18 @@ def make_plain(precision: Precision, size: Size) -> Callable[[], None]:
 
 def make_ours(precision: Precision, size: Size, compiled: bool) -> Callable[[], None]:
     """Return a training step of the trainer."""
-    plan = SequencePlan(
-        steps=10**9, batch_size=size.batch, weight_decay=0.01, clip_norm=CLIP, precision=precision
-    )
-    lot = SequenceLot(
-        name="step", labels={}, seed=0, model="ndr", task=TASK, plan=plan,
-        model_options={
-            "features": size.features, "hidden_features": size.hidden, "num_steps": size.steps,
-            "dropout": DROPOUT, "attention_dropout": ATTENTION_DROPOUT,
-            "gate_dropout": GATE_DROPOUT,
-        },
+    plan = Plan(
+        steps=ENDLESS, batch_size=size.batch, optimiser=AdamW(weight_decay=0.01),
+        clip=Clip(norm=CLIP), precision=precision, engine="single",
     )  # fmt: skip
-    fleet = SequenceFleet(replace(lot), device=torch.device("cpu"), compiled=compiled)
-    return lambda: void(fleet.advance(fleet.progress.step + 1))
+    build = registered(
+        "ndr", TASK, features=size.features, hidden_features=size.hidden, num_steps=size.steps,
+        dropout=DROPOUT, attention_dropout=ATTENTION_DROPOUT, gate_dropout=GATE_DROPOUT,
+    )  # fmt: skip
+    variant = Variant(labels={}, task=TASK)
+    lot = Lot(name="step", build=build, variants=(variant,), seeds=(0,), plan=plan)
+    training = Training(lot, device=torch.device("cpu"), compiled=compiled)
+    return lambda: void(training.advance(training.clock.step + 1))
 
 
 def void(_: object) -> None:

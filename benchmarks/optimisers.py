@@ -22,13 +22,15 @@ from rich.table import Table
 
 from wug.core.schedules import WarmUp
 from wug.experiments.csordas2023 import _laptop as laptop
-from wug.experiments.csordas2023._networks import SMOKE
+from wug.experiments.csordas2023._networks import DATA, SMOKE
 from wug.sources.sequence_task import SequenceTask
+from wug.study.trainings import registered
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.systematicity.ctlpp import CTLpp
+from wug.training.loop import Training
+from wug.training.optimisers import AdamW
+from wug.training.plan import Lot, Plan, Stopping, Variant
 from wug.training.programs import wants_compile
-from wug.training.sequence_plan import SequenceLot, SequencePlan
-from wug.training.sequence_trainer import SequenceFleet
 
 
 def steps_to(errors: list[float], steps: list[float], bar: float) -> str:
@@ -61,7 +63,7 @@ def main(
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
     console = Console()
-    data = small.DATA if smoke else {}
+    data = DATA["smoke"] if smoke else {}
     tasks: dict[str, SequenceTask] = {
         "forward": CTL(order="forward", version=version, **data),
         "backward": CTL(order="backward", version=version, **data),
@@ -72,20 +74,25 @@ def main(
     if smoke:
         steps, rates = 4, rates[:1]
         tiny = replace(setting.plan, batch_size=16, evaluate_every=2)
-        setting = replace(setting, options=small.SETTINGS["ndr"].options, plan=tiny)
-    fast = replace(setting.plan, steps=steps, patience=1)
-    plans: dict[str, SequencePlan] = {"Muon": fast} if muon else {}
+        setting = replace(setting, options=SMOKE["ndr"].options, plan=tiny)
+    fast = replace(setting.plan, steps=steps, stopping=Stopping(patience=1))
+    plans: dict[str, Plan] = {"Muon": fast} if muon else {}
     for rate in rates:
-        plans[f"AdamW {rate:g}"] = replace(fast, optimiser="adamw", learning_rate=WarmUp(rate, 300))
+        plans[f"AdamW {rate:g}"] = replace(
+            fast, optimiser=AdamW(weight_decay=0.01), learning_rate=WarmUp(rate, 300)
+        )
     table = Table("optimiser", "to 0.5", "to 0.9", "to 0.99", "best", "IID", "steps", "seconds")
     for name, plan in plans.items():
-        lot = SequenceLot(
-            name=name, labels={}, seed=seed, model="ndr", model_options=setting.options,
-            task=tasks[task], plan=plan,
-        )  # fmt: skip
+        lot = Lot(
+            name=name,
+            build=registered("ndr", tasks[task], **setting.options),
+            variants=(Variant(labels={}, task=tasks[task]),),
+            seeds=(seed,),
+            plan=plan,
+        )
         began = time.monotonic()
         compiled = not smoke and wants_compile("auto", torch.device("cpu"))
-        (result,) = SequenceFleet(lot, device=torch.device("cpu"), compiled=compiled).train()
+        (result,) = Training(lot, device=torch.device("cpu"), compiled=compiled).train()
         errors, at = result.curves["ood_validation"], result.curves["step"]
         table.add_row(
             name, *(steps_to(errors, at, 1 - bar) for bar in (0.5, 0.9, 0.99)),

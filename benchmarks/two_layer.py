@@ -20,7 +20,7 @@ from wug.experiments.madsen2020._training import ITERATIONS, NETWORKS
 from wug.experiments.madsen2020.two_layer import two_layer
 from wug.study.experiment import RunOptions
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
-from wug.training.engine import Fleet
+from wug.training.loop import Training
 
 TASK = ArithmeticDataset(operation="mul")
 BAR = 100
@@ -62,8 +62,8 @@ def main(seeds: int = 100, repeats: int = 5, steps: int = 1_000, smoke: bool = F
     torch.set_flush_denormal(True)
     (lot,) = two_layer(RunOptions(scale="paper", seeds=seeds, only=("nmu:mul",))).lots
     training = Training(lot, device=torch.device("cpu"), compiled=not smoke)
-    fleet.evaluate()
-    fleet.advance(min(steps, 50))
+    training.evaluate({})
+    training.advance(min(steps, 50))
     loop = plain_step()
     loops, trains, evaluations = [], [], []
     for _ in range(repeats):
@@ -71,9 +71,9 @@ def main(seeds: int = 100, repeats: int = 5, steps: int = 1_000, smoke: bool = F
         for _ in range(steps):
             loop()
         looped = time.perf_counter()
-        fleet.advance(fleet.memory.step + steps)
+        training.advance(training.clock.step + steps)
         trained = time.perf_counter()
-        fleet.evaluate()
+        training.evaluate({})
         loops.append((looped - began) / steps)
         trains.append((trained - looped) / steps)
         evaluations.append((time.perf_counter() - trained) / lot.plan.evaluate_every)

@@ -1,7 +1,7 @@
 """Train a module of your own with many seeds at once, and see how often it finds the rule.
 
-The module is a plain nn.Module. The fleet stacks its replicas, here 2 operations x 3 ranges x 10
-seeds, and trains all of them as one program. Solved means: right far outside the training range.
+The module is a plain nn.Module. Its replicas are stacked, here 2 operations x 3 ranges x 10
+seeds, and all of them are trained as one program. Solved means: right far outside the training range.
 How often that happens depends on the range, not on the operation alone.
 
     python examples/many_seeds.py
@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from wug.core.schedules import Constant
 from wug.tasks.extrapolation.single_module import SingleModule, parse_range
-from wug.training.engine import Fleet
-from wug.training.plan import Lot, TrainingPlan, Variant
+from wug.training.loop import Training
+from wug.training.plan import Lot, Plan, Variant
 
 
 class PowerLaw(nn.Module):
@@ -50,11 +50,11 @@ lot = Lot(
         for name in ("[0.1,0.2)", "[1,2)", "[10,20)")
     ),
     seeds=tuple(range(10)),
-    plan=TrainingPlan(steps=2_000, evaluate_every=500),
+    plan=Plan(steps=2_000, evaluate_every=500),
 )
 torch.set_num_threads(1)  # the tensors are small
 print(f"training {lot.num_replicas} replicas")
-results = Fleet(lot, device=torch.device("cpu"), compiled=False).train()
+results = Training(lot, device=torch.device("cpu"), compiled=False).train()
 
 solved = Counter(tuple(r.labels.values()) for r in results if r.outcome["solved"])
 for group in lot.variants:

@@ -58,13 +58,13 @@ def card(
 
     console = Console()
     with console.status("loading torch"):
+        from wug.report.table_text import print_table
+        from wug.stats.comparison_table import make_table
         from wug.study.card import CardOptions, finish, try_model
         from wug.study.card import card as make
         from wug.study.traces import write_traces
         from wug.training.crew import require_device, train_missing
         from wug.training.work import WorkOptions
-        from wug.report.table_text import print_table
-        from wug.stats.comparison_table import make_table
 
         require_device(device)
         options = CardOptions(

@@ -59,13 +59,13 @@ def run(
 
     console = Console()
     with console.status("loading torch"):
+        from wug.report.table_text import print_table
+        from wug.stats.comparison_table import make_table
         from wug.study.catalog import make_catalog
         from wug.study.experiment import RunOptions
         from wug.study.traces import write_traces
         from wug.training.crew import require_device, train_missing
         from wug.training.work import WorkOptions
-        from wug.report.table_text import print_table
-        from wug.stats.comparison_table import make_table
 
         require_device(device)
         options = RunOptions(scale=scale, seeds=seeds, only=only, ranges=ranges, streams=streams)

@@ -97,7 +97,17 @@ def import_file(path: Path) -> ModuleType:
     return importlib.import_module(path.stem)
 
 
+def write() -> None:
+    """Write the index, and the stubs of the public names in it."""
+    package = Path(str(files("wug")))
+    (package / "index.json").write_text(dumps(build()), encoding="utf-8")
+    load.cache_clear()
+    from wug.core import namespace
+
+    for folder in namespace.FOLDERS:
+        (package / folder / "__init__.pyi").write_text(namespace.stub(folder), encoding="utf-8")
+    print(f"wrote {package / 'index.json'} and the stubs of {', '.join(namespace.FOLDERS)}")
+
+
 if __name__ == "__main__":
-    path = Path(str(files("wug"))) / "index.json"
-    path.write_text(dumps(build()), encoding="utf-8")
-    print(f"wrote {path}")
+    write()

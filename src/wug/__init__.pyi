@@ -1,0 +1,14 @@
+from wug import analysis as analysis
+from wug import estimators as estimators
+from wug import layers as layers
+from wug import models as models
+from wug import tasks as tasks
+from wug import units as units
+from wug.functional.network_rules import penalty as penalty
+from wug.functional.network_rules import project_ as project_
+from wug.study.results import load as load
+from wug.study.results import results as results
+from wug.study.results import run as run
+from wug.training.train import train as train
+
+__version__: str
