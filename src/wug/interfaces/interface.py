@@ -123,3 +123,26 @@ def count(sums: Tensor, group: Tensor | None, num_groups: int) -> Tensor:
         group = torch.zeros(len(sums), dtype=torch.int64, device=sums.device)
     zeros = torch.zeros(num_groups, 2, dtype=torch.float64, device=sums.device)
     return zeros.index_add(0, group, pairs)
+
+
+def count_weighted(
+    sums: Mapping[str, Tensor], numbers: Tensor, group: Tensor | None, num_groups: int
+) -> Counts:
+    """Return sums over rows as counts by group, where a row counts for several answers.
+
+    Args:
+        sums: Measures by name: a sum for each row.
+        numbers: How many answers each row has.
+        group: Index of each row's group; None means that all are in the first.
+        num_groups: How many there are.
+
+    Example:
+        >>> rows = {"error": torch.tensor([1.0, 2.0])}
+        >>> count_weighted(rows, torch.tensor([4.0, 4.0]), None, 1)["error"].tolist()
+        [[3.0, 8.0]]
+    """
+    total = count(numbers, group, num_groups)[:, 0]
+    return {
+        name: torch.stack([count(value, group, num_groups)[:, 0], total], -1)
+        for name, value in sums.items()
+    }

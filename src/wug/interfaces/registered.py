@@ -5,9 +5,16 @@ from __future__ import annotations
 from wug.core.errors import unknown_name
 from wug.interfaces.classification import CLASSIFICATION
 from wug.interfaces.interface import Interface
+from wug.interfaces.next_token import NEXT_TOKEN
 from wug.interfaces.numbers import NUMBERS
+from wug.interfaces.steps import STEPS
 
-INTERFACES: dict[str, Interface] = {"classification": CLASSIFICATION, "numbers": NUMBERS}
+INTERFACES: dict[str, Interface] = {
+    "classification": CLASSIFICATION,
+    "next_token": NEXT_TOKEN,
+    "numbers": NUMBERS,
+    "steps": STEPS,
+}
 
 
 def interface(key: str) -> Interface:

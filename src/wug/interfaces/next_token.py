@@ -1,0 +1,119 @@
+"""The next token of a running text, with what the network remembers carried from part to part."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+from wug.functional.output import Output
+from wug.interfaces.interface import Batch, Counts, Selection, Terms, count_weighted
+
+NUM_WRITTEN = 200
+
+
+class NextToken:
+    """Predict every next token.
+
+    A batch has ``inputs`` and ``targets`` (row, seq), ``mask``, False where there is no text left,
+    and ``starts``, True for rows that begin anew. A network is called with the inputs and the
+    state, and returns logits (row, seq, token) and the state after them.
+    """
+
+    measures = ("loss", "perplexity", "bits_per_character", "accuracy")
+    selection = Selection(split="validation", measure="loss")
+    watched: tuple[str, ...] = ("validation",)
+
+    def sizes(self, task: Any) -> dict[str, int]:
+        """Return the number of tokens."""
+        return {"num_tokens": task.num_tokens}
+
+    def call(self, network: nn.Module, batch: Batch, state: Any) -> Output:
+        """Run the network on from a state, which rows that begin anew forget."""
+        start: Any = getattr(network, "initial_state", None)
+        fresh = None if start is None else start(len(batch["inputs"]))
+        if state is not None:
+            fresh = reset_rows(state, fresh, batch["starts"])
+        return Output.of(network(batch["inputs"], state=fresh))
+
+    def losses(self, logits: Tensor, batch: Batch) -> Tensor:
+        """Return the loss of every token, 0 where there is no text left."""
+        loss = F.cross_entropy(logits.mT, batch["targets"], reduction="none")
+        return loss * batch["mask"]
+
+    def terms(
+        self, task: Any, network: nn.Module, batch: Batch, state: Any
+    ) -> tuple[Terms, Output]:
+        """Return the cross-entropy over all tokens."""
+        output = self.call(network, batch, state)
+        loss = self.losses(output.answer, batch).sum()
+        return {"loss": (loss, self.weights(task, batch)["loss"])}, output
+
+    def weights(self, task: Any, batch: Batch) -> dict[str, Tensor]:
+        """Return the number of tokens, at least 1."""
+        return {"loss": batch["mask"].sum().float().clamp(min=1)}
+
+    def counts(
+        self, task: Any, network: nn.Module, batch: Batch, state: Any, num_groups: int
+    ) -> tuple[Counts, Any]:
+        """Add up the losses of all tokens, as nats and as bits, and count right guesses."""
+        output = self.call(network, batch, state)
+        mask = batch["mask"]
+        nats = self.losses(output.answer, batch).double().sum(-1)
+        right = (output.answer.argmax(-1) == batch["targets"]) & mask
+        sums = {
+            "loss": nats,
+            "perplexity": nats,  # finished as the exponential of the mean
+            "bits_per_character": nats / math.log(2),
+            "accuracy": right.double().sum(-1),
+        }
+        numbers = mask.double().sum(-1)
+        return count_weighted(sums, numbers, batch.get("group"), num_groups), output.state
+
+    def curve(self, split: str) -> str:
+        """Return the measure that a learning curve shows."""
+        return "loss"
+
+    @torch.no_grad()
+    def ask(self, task: Any, network: nn.Module, text: str) -> dict[str, Any]:
+        """Continue a text with the most likely tokens.
+
+        Returns:
+            ``prompt`` and ``continuation``.
+
+        Raises:
+            UserError: The text is empty or has an unknown token.
+        """
+        device = next(network.parameters()).device
+        tokens = torch.tensor([task.encode(text)], device=device)
+        start: Any = getattr(network, "initial_state", None)
+        output = Output.of(network(tokens, state=None if start is None else start(1)))
+        written: list[int] = []
+        for _ in range(NUM_WRITTEN):
+            token = output.answer[:, -1:].argmax(-1)
+            written.append(int(token))
+            output = Output.of(network(token, state=output.state))
+        return {"kind": "next_token", "prompt": text, "continuation": task.decode(written)}
+
+
+def reset_rows(state: Any, fresh: Any, starts: Tensor) -> Any:
+    """Return a carried state whose rows that begin anew are as at the beginning.
+
+    Example:
+        >>> old, new = torch.ones(2, 3), torch.zeros(2, 3)
+        >>> reset_rows(old, new, torch.tensor([True, False])).sum(-1)
+        tensor([0., 3.])
+    """
+
+    def choose(old: Tensor, new: Tensor) -> Tensor:
+        rows = starts.view(-1, *[1] * (old.dim() - 1))
+        return torch.where(rows, new.to(old.device, old.dtype), old)
+
+    return pytree.tree_map(choose, state, fresh)
+
+
+NEXT_TOKEN = NextToken()
