@@ -32,7 +32,8 @@ def run(
     """Train an experiment; what is finished already is not trained again.
 
     Args:
-        experiment: Its key; wug list experiments shows them.
+        experiment: Its key (wug list experiments shows them), or one of your own as FILE.py:NAME;
+            the file is run.
         scale: smoke (seconds), laptop (minutes on two cores) or paper (as published).
         seeds: How many seeds; the scale's own number if not given.
         only: Rows to run, such as nau or nau:add.
@@ -46,14 +47,13 @@ def run(
         memory: Gigabytes for the tensors of one process. What needs more is trained in parts, in
             turn, with the same results; its bar says which part it is at.
     """
-    entry = index.entry("experiment", experiment)
+    target = experiment if ":" in experiment else index.entry("experiment", experiment).target
     if seeds is not None:
         require_at_least("run", "seeds", seeds, 1)
     if workers is not None:
         require_at_least("run", "workers", workers, 1)
     if not memory > 0:
         raise UserError(f"run: memory must be above 0; got {memory}.")
-    folder = out or run_folder(experiment, scale, streams)
 
     from rich.console import Console
 
@@ -69,13 +69,14 @@ def run(
 
         require_device(device)
         options = RunOptions(scale=scale, seeds=seeds, only=only, ranges=ranges, streams=streams)
-        plan = index.get("experiment", experiment)(options)
+        plan = index.import_target(target)(options)
+    folder = out or run_folder(plan.name, scale, streams)
     if fresh:
         clear_run(folder)
     store = RunStore.open(folder, plan.name, plan.settings)
     console.print(f"[bold]{plan.title}[/], {scale} scale, in {folder}")
     work = WorkOptions(compile=compile, device=device, memory_gb=memory)
-    train_missing(entry.target, options, plan, store, work, workers, console)
+    train_missing(target, options, plan, store, work, workers, console)
     for reason in write_traces(folder)[1]:
         console.print(f"[yellow]not traced:[/] {reason}")
     command = f"wug run {experiment} --scale {scale}" + "".join(

@@ -1,0 +1,103 @@
+"""Every interface end to end: trained, killed, resumed, shown, reported and asked."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wug.records import read_run
+
+TINY = Path(__file__).with_name("tiny.py")
+KILLER = """
+import os, signal, sys
+from pathlib import Path
+import torch
+import tiny
+from wug.study.experiment import RunOptions
+from wug.training.loop import Training
+from wug.training.work import WorkOptions, work
+
+torch.set_num_threads(1)
+evaluate, left = Training.evaluate, int(sys.argv[2])
+
+def evaluate_and_die(training, losses):
+    global left
+    evaluate(training, losses)
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Training.evaluate = evaluate_and_die
+options = WorkOptions(compile="off", threads=1, checkpoint_seconds=0.0)
+work(tiny.tiny(RunOptions(scale="smoke")), Path(sys.argv[1]), options)
+"""
+QUESTIONS = {"numbers": "3", "classification": "a b", "steps": "0110", "next_token": "01"}
+
+
+def call(*arguments: str, code: int = 0) -> str:
+    paths = os.pathsep.join([str(TINY.parent), *filter(None, sys.path)])
+    done = subprocess.run(
+        [sys.executable, *arguments], env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+def results(folder: Path) -> dict[str, object]:
+    def without_time(outcome: dict[str, object]) -> dict[str, object]:
+        return {name: v for name, v in outcome.items() if name != "training_seconds"}
+
+    return {
+        record.identity: (record.config, without_time(dict(record.outcome)), record.curves)
+        for record in read_run(folder).records()
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tiny") / "whole"
+    call("-m", "wug", "run", f"{TINY}:tiny", "--scale", "smoke", "--out", str(folder),
+         "--workers", "1")  # fmt: skip
+    return folder
+
+
+def test_every_interface_learns_in_both_engines(whole: Path) -> None:
+    records = list(read_run(whole).records())
+    cells = {(str(r.key["interface"]), str(r.key["engine"])) for r in records}
+    assert len(cells) == 7 and len(records) == 14
+    for record in records:
+        outcome = record.outcome
+        assert outcome["schema"] == 2 and outcome["engine"] == record.key["engine"]
+        curve = record.curves["validation"]
+        assert curve[-1] < curve[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL")
+def test_killed_and_resumed_it_ends_as_undisturbed(whole: Path, tmp_path: Path) -> None:
+    for evaluations in (3, 11, 40):
+        call("-c", KILLER, str(tmp_path / "killed"), str(evaluations), code=-signal.SIGKILL)
+    call("-c", KILLER, str(tmp_path / "killed"), "-1")
+    assert results(tmp_path / "killed") == results(whole)
+
+
+def test_it_is_shown_and_reported(whole: Path, tmp_path: Path) -> None:
+    assert "tiny" in call("-m", "wug", "show", str(whole)).lower()
+    call("-m", "wug", "report", str(whole), "--out", str(tmp_path / "site"))
+    assert list((tmp_path / "site").rglob("*.html"))
+
+
+def test_the_lab_asks_every_kept_network(whole: Path) -> None:
+    script = (
+        "import json, sys; from pathlib import Path; import tiny; from wug.lab import Lab;"
+        "lab = Lab([Path(sys.argv[1])]); questions = json.loads(sys.argv[2]);"
+        "kept = lab.checkpoints()['checkpoints'];"
+        "ask = lambda one: lab.answer(one['id'], questions[one['labels']['interface']]);"
+        "print(sorted({ask(one)['kind'] for one in kept}))"
+    )
+    shown = call("-c", script, str(whole), json.dumps(QUESTIONS))
+    assert shown == "['next_token', 'numbers', 'sequence', 'steps']\n"
