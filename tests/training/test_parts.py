@@ -50,7 +50,7 @@ def outcomes(store: RunStore) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("streams", ["shared", "independent"])
-@pytest.mark.parametrize("unit", ["nmu", "snmu", "real_npu"])
+@pytest.mark.parametrize("unit", ["snmu", "real_npu"])
 def test_parts_have_the_results_of_the_whole(unit: str, streams: str, tmp_path: Path) -> None:
     lot = some_lot(unit, streams=streams)
     need = need_of(lot)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,11 +22,16 @@ FEWEST_MEASURED = 200
 
 
 class Measure(TorchDispatchMode):
-    """Adds up the bytes of all results, and notices numbers that come from torch's random state."""
+    """Measures the most bytes that results take at once, and notices torch's random state in use.
+
+    A graph drops each result after its last use, so that what it holds is what Python holds.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.num_bytes, self.is_random = 0, False
+        self.num_bytes = self.most_bytes = 0
+        self.is_random = False
+        self.holders: Counter[int] = Counter()
 
     def __torch_dispatch__(
         self,
@@ -33,12 +40,29 @@ class Measure(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Call an operation and add its results."""
+        """Call an operation and count its results."""
         result = func(*args, **(kwargs or {}))
         self.is_random |= torch.Tag.nondeterministic_seeded in func.tags
-        if not func.is_view:
-            self.num_bytes += size_of(result)
+        for tensor in pytree.tree_leaves(result):
+            if isinstance(tensor, torch.Tensor):
+                self.hold(tensor)
         return result
+
+    def hold(self, tensor: torch.Tensor) -> None:
+        """Count the memory of a tensor until it and its views are gone."""
+        storage = tensor.untyped_storage()
+        place, size = storage.data_ptr(), storage.nbytes()
+        if not self.holders[place]:
+            self.num_bytes += size
+            self.most_bytes = max(self.most_bytes, self.num_bytes)
+        self.holders[place] += 1
+        weakref.finalize(tensor, self.drop, place, size)
+
+    def drop(self, place: int, size: int) -> None:
+        """Note that a tensor is gone."""
+        self.holders[place] -= 1
+        if not self.holders[place]:
+            self.num_bytes -= size
 
 
 @dataclass(frozen=True)
@@ -46,7 +70,7 @@ class Need:
     """What a replica needs.
 
     Args:
-        num_bytes: At most: as if every result of a step or an evaluation stayed until its end.
+        num_bytes: What it keeps, and what a step or an evaluation of its graph takes at most.
         is_random: Whether its module draws numbers that depend on how many replicas there are.
     """
 
@@ -65,15 +89,16 @@ def need_of(lot: Lot) -> Need:
     alone = lot.part(lot.variants[:1], lot.seeds[:1])
     training = Training(alone, device=torch.device("cpu"), compiled=False)
     engine = training.engine
+    training.advance(1)  # makes the programs
+    training.evaluate({})
     kept = size_of(engine.state())
     with Measure() as step:
-        training.advance(1)
+        training.advance(2)
     with Measure() as evaluation:
-        training.evaluate({})
-    # An evaluation stays as a row of numbers, and what it read stays for the next one.
+        engine.evaluate(training.watched)
     num_rows = -(-lot.plan.steps // lot.plan.evaluate_every) + 1
     curves = num_rows * len(dict(training.curves.items())) * torch.float64.itemsize
-    most = max(step.num_bytes, evaluation.num_bytes)
+    most = max(step.most_bytes, evaluation.most_bytes)
     return Need(kept + curves + most, step.is_random)
 
 

@@ -31,8 +31,8 @@ SMALLEST_DEVIATION = 1e-6
     operations=("mul",),
     failure_modes=(
         "It can't divide.",
-        "Two trainings with the same initial weights and data differ unless torch's own random "
-        "state is set.",
+        "In a loop of your own, two trainings with the same initial weights and data differ unless "
+        "torch's random state is set.",
         "Batch noise is huge where a batch hardly varies.",
     ),
 )
