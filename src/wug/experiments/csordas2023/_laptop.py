@@ -22,8 +22,9 @@ NDR_SEEDS, RIVAL_SEEDS = 3, 1
 SIZES: dict[str, Any] = {"features": 128, "hidden_features": 256, "dropout": 0.1}
 # More layers without a gate can hardly be trained (csordas2023, appendix D.3.3).
 PLAIN_LAYERS = 11
-# With relative positions, in backward order, one learnt nothing in 5,400 steps at the rate of the
-# others, and its loss began to fall within 900 at this one; the others were not tried.
+# Transformers without a gate have a rate of their own: one with relative positions learnt nothing
+# of the backward order in 5,400 steps at the common rate, and at this one its loss began to fall
+# within 900. Other such transformers were not tried at the common rate.
 RATE, PLAIN_RATE, WARM_UP = 5e-4, 1e-4, 300
 
 
@@ -53,9 +54,9 @@ def expressions(
     Args:
         steps: Number of steps.
         falling: Share of the steps in which the rate falls to zero.
-        mastery: Of the expressions so far, before longer ones come.
-        complete_by: Share of the steps by which all are there.
-        changes: Of the plan.
+        mastery: Share of the expressions so far that must be right before longer ones are added.
+        complete_by: Share of the steps after which all expressions are in training.
+        changes: Further arguments of the plan.
     """
     rate = Trapezoid(RATE, WARM_UP, steps, falling)
     curriculum = Curriculum(mastery=mastery, grading="length", complete_by=complete_by)
@@ -74,9 +75,9 @@ def settings(
 
     Args:
         plan: How all of them are trained, but for the rate of transformers without a gate.
-        train_layers: Of the networks with a gate.
-        test_layers: The same in evaluations.
-        num_heads: The same; transformers without a gate have 4.
+        train_layers: Layers of the networks with a gate, in training.
+        test_layers: Their layers in evaluations.
+        num_heads: Their heads; transformers without a gate have 4.
         readout: Column that transformers are read from.
     """
     rate: Any = plan.learning_rate
@@ -110,7 +111,7 @@ def settings(
 def tied(networks: Settings) -> Settings:
     """Return the networks with an NDR that spells values as it does digits.
 
-    One learnt the third nested operation in two thirds of the time.
+    Such an NDR learnt the third nested operation in two thirds of the time.
     """
     return {**networks, "ndr": networks["ndr"].changed(tied=True)}
 
@@ -138,9 +139,9 @@ ARITHMETIC = tied(
     )
 )
 
-# Sums of three digits and more take long, and nothing nested is learnt before. Short lists are the
-# cheapest place for them, so that a router stays there until it has them. A tenth of the shortest
-# is never shown, which is why less is asked of it than in arithmetic.
+# Sums of three or more digits take long to learn, and nothing nested is learnt before them. Short
+# lists are the cheapest way to learn them, so a router trains on these until it knows such sums.
+# The required share is lower than in arithmetic, as a tenth of the shortest lists is never shown.
 LISTOPS = tied(
     settings(
         expressions(

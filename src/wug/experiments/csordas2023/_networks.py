@@ -48,7 +48,7 @@ DEVIATIONS = "Published numbers are means; their standard deviations are in the 
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """What sets a row apart.
+    """The network of a row, without its sizes.
 
     Args:
         model: Key of a registered model.
@@ -178,8 +178,9 @@ SMOKE: Settings = {
 def num_layers(deepest_path: int, *, steps_per_operation: int = 1, extra: int = 2) -> int:
     """Return how often to apply a shared layer to problems of a given depth (appendix D.3.1).
 
-    One step less than the problem has operations in a row, and some of them must be fused; a few
-    more do no harm. A step is needed to read the result, and some may be for communication.
+    With fewer steps than operations on the deepest path, a network would have to compute several
+    operations in one step; a few steps more do no harm. One step reads the result, and some may
+    only move data.
 
     Args:
         deepest_path: Operations on the deepest path of the computation.
