@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated
 
 import tyro
 
@@ -17,16 +17,13 @@ from wug.report.heatmap import to_svg
 from wug.report.site import page_kinds
 from wug.report.sources import FORMULA, Sources, read_formula, read_source, with_layouts
 from wug.stats.comparison_table import make_table, relative_to_baseline
-
-Measure = Literal[
-    "success", "solved_at", "sparsity", "error", "iid_error", "accuracy", "iid_accuracy"
-]
+from wug.stats.measures import MeasureError
 
 
 def show(
     run: Annotated[str, tyro.conf.Positional],
     *,
-    measure: Measure | None = None,
+    measure: str | None = None,
     relative: bool = False,
     claims: bool = False,
     against: str | None = None,
@@ -44,7 +41,8 @@ def show(
     Args:
         run: A run folder, or an experiment: its latest run here, else our shipped results. With
             --figure also the folder of a fit.
-        measure: What the cells hold; the table's own measure if not given.
+        measure: What the cells hold, such as success, error, accuracy or solved_at, or a path in
+            the outcomes, such as final.test.accuracy; the table's own measure if not given.
         relative: Errors in per cent of those of the experiment's baseline row.
         claims: Also list each of the paper's claims with its verdict and evidence.
         against: Compare with another run (a folder or an experiment) instead of the paper.
@@ -67,8 +65,10 @@ def show(
         raise UserError(f"show: {run} is a fit; name one of its charts with --figure.")
     opened = read_run(find_run(run))
     other = None if against is None else read_run(find_run(against))
-    table = make_table(opened, against=other, legacy=legacy)
-    measure = measure or cast(Measure, table.measure)
+    try:
+        table = make_table(opened, measure=measure, against=other, legacy=legacy)
+    except MeasureError as error:
+        raise UserError(f"show: {error}") from None
     if relative and table.baseline is None:
         raise UserError(f"{run} has no baseline row; leave --relative out.")
     if relative:
@@ -78,9 +78,9 @@ def show(
     elif csv:
         print(table_text.to_csv(table), end="")
     elif latex:
-        print(table_text.to_latex(table, measure), end="")
+        print(table_text.to_latex(table), end="")
     elif markdown:
-        print(table_text.to_markdown(table, measure), end="")
+        print(table_text.to_markdown(table), end="")
     elif svg is not None:
         cells = {
             key: (cell.ours, (cell.printed("success") or {}).get("value"))
@@ -89,7 +89,7 @@ def show(
         write_atomic(svg, to_svg(table.title, table.rows, table.columns, cells))
         print(f"wrote {svg}")
     else:
-        table_text.print_table(opened, table, measure, claims=claims)
+        table_text.print_table(opened, table, claims=claims)
 
 
 def is_fit(name: str) -> bool:
