@@ -61,6 +61,7 @@ def read_outcome(outcome: Any) -> Any:
     new: dict[str, Any] = {"schema": SCHEMA, "engine": "single" if answers else "stacked"}
     groups: dict[str, Any] = {}
     observed: dict[str, Any] = {}
+    name: str
     for name, value in outcome.items():
         if name in KEPT:
             new[name] = value

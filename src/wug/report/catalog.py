@@ -152,7 +152,8 @@ def published(value: object, fields: list[str], measures: Set[str]) -> dict[str,
         raise UnfitError("must have the fields of the layout")
     for measure in sorted(measures & cell.keys()):
         if cell[measure] is not None:
-            given = mapping(cell[measure])
+            bare = usable(cell[measure])  # medians in catalogs that are older than measures
+            given = {"value": cell[measure]} if bare else mapping(cell[measure])
             if not usable(given.get("value")):
                 raise UnfitError(f"must have a number as {measure}")
             cell[measure] = {

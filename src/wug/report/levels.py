@@ -40,20 +40,14 @@ FIELDS = {"column": "trainings", "order": "", "level": "level", "set": "problems
 
 def by_level(run: RunSource) -> Iterator[Chart]:
     """Yield the charts of what a run's records measured level by level."""
-    splits = (
-        lookup(record.outcome, f"{SELECTED}.{name}") for record in run.records for name in SETS
-    )
+    places = [f"{SELECTED}.{name}" for name in SETS]
+    splits = (lookup(record.outcome, place) for record in run.records for place in places)
     found = {name for split in splits if isinstance(split, Mapping) for name in split}
     for measure in sorted(found, key=lambda name: (name not in TEXTS, name)):
         rows = list(measured(run, measure))
-        title = measure.replace("_", " ")
-        about = f"Each training, and their mean, by the length or depth of a problem: {title}."
-        plain = (
-            slug(f"levels-{measure}"),
-            f"{title} by length or depth".capitalize(),
-            about,
-            title,
-        )
+        axis = measure.replace("_", " ")
+        title = f"{axis} by length or depth".capitalize()
+        plain = (slug(f"levels-{measure}"), title, "Each training, and their mean.", axis)
         name, title, about, axis = TEXTS.get(measure, plain)
         share = measure in MEASURES and MEASURES[measure].is_share
         if rows:

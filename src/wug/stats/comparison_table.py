@@ -33,7 +33,10 @@ class TableCell:
 
     def printed(self, measure: str) -> Mapping[str, Any] | None:
         """Return the published value, plus and minus of a measure."""
-        return None if self.published is None else self.published.get(measure)
+        printed = None if self.published is None else self.published.get(measure)
+        # Medians are bare numbers in catalogs that are older than measures.
+        bare = isinstance(printed, int | float)
+        return {"value": printed, "plus": None, "minus": None} if bare else printed
 
     def agrees(self) -> bool | None:
         """Say whether one success rate lies in the interval of the other; None if one is missing.

@@ -145,7 +145,7 @@ class Measure:
             MeasureError: A field is missing, unknown or of another type.
         """
         kinds = {field.name: int if field.name == "digits" else str for field in fields(cls)}
-        if not all(isinstance(v, kinds.get(n, ())) for n, v in data.items()):  # type: ignore[arg-type]
+        if not all(isinstance(v, kinds.get(n, ())) for n, v in data.items()):
             raise MeasureError(f"a measure must have the fields {', '.join(kinds)}; got {data!r}.")
         try:
             return cls(**data)

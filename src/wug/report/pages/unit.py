@@ -83,8 +83,9 @@ def result_table(key: str, cells: list[tuple[RunSource, TableCell]]) -> Markup:
             tag("td", run.label, class_="date"),
             tag("td", label((*cell.row[unnamed:], cell.column)), class_="date"),
         ]
+        estimates: Mapping[str, Estimate] = cell.ours or {}
         for measure in measures:
-            ours = (cell.ours or {}).get(measure.name, Estimate.none())
+            ours = estimates.get(measure.name, Estimate.none())
             printed = cell.printed(measure.name)
             known = ours.value == ours.value
             text = words(ours.value, ours.low, ours.high, measure) if known else ""

@@ -47,7 +47,7 @@ def load_published() -> Table:
 
     Example:
         >>> cell = load_published().at("relative_gate", "backward")
-        >>> cell.iid_error.value, cell.error.value
+        >>> cell["iid_error"].value, cell["error"].value
         (0.0, 0.81)
     """
     return published_table(published_cells())

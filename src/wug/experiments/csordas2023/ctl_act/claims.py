@@ -14,7 +14,7 @@ from wug.experiments.csordas2023.ctl_settings import ORDERS
 from wug.experiments.csordas2023.judging import FAILED, SOLVED, all_above, all_below
 from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of
-from wug.study.predicates import lower_error, slower
+from wug.study.predicates import larger, lower_error
 
 __all__ = ["CLAIMS", "LENGTHS", "PONDERING"]
 
@@ -43,7 +43,7 @@ def _gates_learn_faster(table: Table) -> Judgement:
 
 def _longer_problems_take_longer(table: Table) -> Judgement:
     short, medium, long = (table.at(PONDERING, "length", length) for length in LENGTHS)
-    return all_of([slower(medium, short), slower(long, medium)])
+    return all_of(larger(*pair, "halting_steps") for pair in ((medium, short), (long, medium)))
 
 
 CLAIMS: tuple[Claim, ...] = (

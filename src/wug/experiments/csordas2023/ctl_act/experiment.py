@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 from wug.core.registry import register
@@ -34,9 +33,9 @@ from wug.experiments.csordas2023.networks import (
     variant,
 )
 from wug.experiments.csordas2023.table import NetworkTable, Training
-from wug.records import Record, where
-from wug.stats.runs import mean_error
-from wug.study.catalog import interval
+from wug.records import Record, lookup, where
+from wug.stats.measures import MEASURES
+from wug.stats.runs import estimate
 from wug.study.claims import Cell, Key
 from wug.study.experiment import Experiment, Layout, RunOptions, Scale
 
@@ -103,13 +102,14 @@ def pondering(records: Sequence[Record]) -> Mapping[Key, Cell]:
     """Return how many steps the columns of problems of each length run for, as cells."""
     by_length: dict[str, list[float]] = {}
     for run in where(records, model=PONDERING, order="forward", steps="end"):
-        measured: Any = run.outcome.get("halting_steps", {})
-        for levels in measured.values():
-            for length, steps in levels.items():
+        measured: Any = lookup(run.outcome, "groups.selected") or {}
+        for split in measured.values():
+            for length, steps in split.get("halting_steps", {}).items():
                 by_length.setdefault(length, []).append(steps)
+    halting = MEASURES["halting_steps"]
     return {
         (PONDERING, "length", length): Cell(
-            None, len(steps), solved_at=fmean(steps), solved_at_interval=interval(mean_error(steps))
+            None, len(steps), {halting.name: estimate(halting, steps)}
         )
         for length, steps in by_length.items()
     }

@@ -48,7 +48,7 @@ def load_published() -> Table:
     """Return the published numbers as a table that is taken at face value.
 
     Example:
-        >>> load_published().at("relative_graves", "forward", "end").error.value
+        >>> load_published().at("relative_graves", "forward", "end")["error"].value
         0.01
     """
     return published_table(published_cells())

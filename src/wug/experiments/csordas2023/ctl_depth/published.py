@@ -30,7 +30,7 @@ def load_published() -> Table:
     """Return the published numbers as a table that is taken at face value.
 
     Example:
-        >>> load_published().at("10", "backward").error.value
+        >>> load_published().at("10", "backward")["error"].value
         0.38
     """
     return published_table(published_cells())

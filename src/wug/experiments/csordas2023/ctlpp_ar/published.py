@@ -40,7 +40,7 @@ def load_published() -> Table:
 
     Example:
         >>> cell = load_published().at("ndr", "R")
-        >>> cell.error.value, cell.rate.value
+        >>> cell["error"].value, cell.rate.value
         (0.25, 0.32)
     """
     table = published_table(published_cells())

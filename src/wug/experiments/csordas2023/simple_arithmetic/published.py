@@ -41,7 +41,7 @@ def load_published() -> Table:
     """Return the published numbers as a table that is taken at face value.
 
     Example:
-        >>> load_published().at("ndr", "early").error.value
+        >>> load_published().at("ndr", "early")["error"].value
         0.02
     """
     return published_table(published_cells())

@@ -51,7 +51,7 @@ def load_published() -> Table:
     """Return the published numbers as a table that is taken at face value.
 
     Example:
-        >>> load_published().at("prelu", "identity").error.value
+        >>> load_published().at("prelu", "identity")["error"].value
         14.66
     """
     return published_table(published_cells())

@@ -59,7 +59,7 @@ def load_published() -> Table:
 
     Example:
         >>> cell = load_published().at("lstm", "first")
-        >>> cell.iid_error.value, cell.error.value
+        >>> cell["iid_error"].value, cell["error"].value
         (0.000544, 330097.0)
     """
     return published_table(published_cells())

@@ -64,7 +64,7 @@ def load_published() -> Table:
 
     Example:
         >>> cell = load_published().at("tanh", "add")
-        >>> cell.iid_error.value, cell.error.value
+        >>> cell["iid_error"].value, cell["error"].value
         (0.0213, 52.37)
     """
     return published_table(published_cells())
