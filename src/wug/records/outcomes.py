@@ -84,18 +84,3 @@ def read_outcome(outcome: Any) -> Any:
 def _right_and_wrong(error: Any, answers: bool) -> dict[str, Any]:
     is_share = answers and isinstance(error, int | float)
     return {"accuracy": 1 - error, "error": error} if is_share else {"error": error}
-
-
-def lookup(outcome: Mapping[str, Any], path: str) -> Any:
-    """Return what stands at a path of an outcome; None if nothing does.
-
-    Example:
-        >>> lookup({"selected": {"test": {"error": 0.25}}}, "selected.test.error")
-        0.25
-    """
-    found: Any = outcome
-    for name in path.split("."):
-        if not isinstance(found, Mapping) or name not in found:
-            return None
-        found = found[name]
-    return found

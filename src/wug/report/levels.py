@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from wug.records import Record, lookup
+from wug.records import Record
 from wug.report.cells import label
 from wug.report.charts import BLUE, VERMILION, Chart, field, panel_header, tips
 from wug.report.markup import slug
 from wug.report.oddities import is_number
 from wug.report.sources import RunSource
-from wug.stats.measures import MEASURES
+from wug.stats.measures import MEASURES, lookup
 
 # Sets of a record and what they are called; where two have the same levels, the test counts.
 SETS = {

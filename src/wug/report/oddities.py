@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wug.records import Record, lookup
-from wug.stats.measures import MEASURES, Measure
+from wug.records import Record
+from wug.stats.measures import MEASURES, Measure, lookup
 
 # Three centuries: who says that a training took longer is wrong.
 MOST_SECONDS = 1e10

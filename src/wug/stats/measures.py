@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
-from wug.records import lookup
-
 Better = Literal["lower", "higher"]
 Of = Literal["all", "solved"]
 Notation = Literal["per cent", "general", "scientific"]
@@ -155,6 +153,21 @@ class Measure:
             ) from None
 
 
+def lookup(outcome: Mapping[str, Any], path: str) -> Any:
+    """Return what stands at a path of an outcome; None if nothing does.
+
+    Example:
+        >>> lookup({"selected": {"test": {"error": 0.25}}}, "selected.test.error")
+        0.25
+    """
+    found: Any = outcome
+    for name in path.split("."):
+        if not isinstance(found, Mapping) or name not in found:
+            return None
+        found = found[name]
+    return found
+
+
 def _share(name: str, title: str, path: str, **other: Any) -> Measure:
     choices = {"about": "Per cent of right answers, mean of all trainings", **other}
     return Measure(
@@ -278,7 +291,8 @@ def used_measures(
     outcomes = list(outcomes)
     found = []
     for measure in every.values():
-        has = (measure.read(outcome) is not None for outcome in outcomes)
+        ways = [path for path in (measure.path, measure.complement) if path]
+        has = (lookup(outcome, path) is not None for outcome in outcomes for path in ways)
         if measure.name in wanted or (measure.path not in paths and any(has)):
             found.append(measure)
             paths.add(measure.path)

@@ -63,10 +63,9 @@ class Entry:
         found = Estimate.none() if self.cell is None else self.cell[measure]
         if self.cell is None or isnan(found.value):
             return Estimate.none()
-        low, high = (found.value,) * 2 if self.exact else (found.low, found.high)
-        return Estimate(
-            found.value, low, high, "exact" if self.exact else "given", self.cell.trials
-        )
+        if self.exact:
+            return Estimate(*(found.value,) * 3, "exact", self.cell.trials)
+        return replace(found, n=self.cell.trials)
 
     @property
     def rate(self) -> Estimate:

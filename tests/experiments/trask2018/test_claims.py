@@ -9,6 +9,7 @@ from wug.experiments.trask2018.recurrent import published as published_recurrent
 from wug.experiments.trask2018.relative import above, below
 from wug.experiments.trask2018.static import claims as static
 from wug.experiments.trask2018.static import published as published_static
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 
 TABLES = {
@@ -38,12 +39,9 @@ def filled(table, error, iid_error):
     """Return our own table of the same cells, all with these errors, narrowly known."""
     cells = {}
     for key in table.cells:
-        outside, inside = error(key), iid_error(key)
-        cells[key] = Cell(
-            0, 100, error=outside, iid_error=inside,
-            error_interval=(0.99 * outside, 1.01 * outside),
-            iid_error_interval=(0.99 * inside, 1.01 * inside),
-        )  # fmt: skip
+        errors = {"error": error(key), "iid_error": iid_error(key)}
+        values = {name: Estimate.given(v, 0.99 * v, 1.01 * v) for name, v in errors.items()}
+        cells[key] = Cell(0, 100, values)
     return Table(cells)
 
 
@@ -78,8 +76,10 @@ def test_can_be_broken(name, claim):
 
 def test_relative_to_the_untrained_model():
     cells = {
-        ("random", "add"): Cell(None, 1, error=200.0, iid_error=10.0),
-        ("tanh", "add"): Cell(None, 1, error=90.0, iid_error=1.0),
+        (model, "add"): Cell(
+            None, 1, {"error": Estimate.given(error), "iid_error": Estimate.given(iid_error)}
+        )
+        for model, error, iid_error in (("random", 200.0, 10.0), ("tanh", 90.0, 1.0))
     }
     table = Table(cells, exact=True)
     assert below(table, "tanh", "add", 46).verdict.value == "held"

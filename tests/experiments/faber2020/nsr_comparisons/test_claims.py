@@ -1,11 +1,12 @@
 """The claims on comparisons, judged on tables made by hand."""
 
 from wug.experiments.faber2020.nsr_comparisons.claims import CLAIMS, EQUALITIES, RELATIONS
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 
 
 def cell(successes, error):
-    return Cell(successes, 10, error=error, error_interval=(0.9 * error, 1.1 * error))
+    return Cell(successes, 10, {"error": Estimate.given(error, 0.9 * error, 1.1 * error)})
 
 
 def table(equality, far, alone, matching, other, baseline):

@@ -1,6 +1,7 @@
 """The claims on sequences, judged on tables made by hand."""
 
 from wug.experiments.faber2020.nsr_sequences.claims import CLAIMS, LENGTHS
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 
 
@@ -9,7 +10,7 @@ def verdicts(minimum, counting):
     for task, errors in (("minimum", minimum), ("counting", counting)):
         for length, e in zip(LENGTHS, errors, strict=False):
             cells["nsr", task, str(length)] = Cell(
-                None, 10, error=e, error_interval=(0.9 * e, 1.1 * e)
+                None, 10, {"error": Estimate.given(e, 0.9 * e, 1.1 * e)}
             )
     return [claim.evaluate(Table(cells)).verdict.value for claim in CLAIMS]
 

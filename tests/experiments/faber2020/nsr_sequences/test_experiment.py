@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import pytest
@@ -33,23 +34,26 @@ def test_trains_and_makes_cells_by_length(experiment):
     plan = TrainingPlan(steps=2, batch_size=8, evaluate_every=2)
     fleet = Fleet(replace(lot, plan=plan), device=torch.device("cpu"), compiled=False)
     records = [make_record(experiment.name, result, seconds=1.0) for result in fleet.train()]
+    records = [record.modernised() for record in records]
     cells = cells_by_length(records)
     name = lot.variants[0].labels["task"]
     assert set(cells) == {("nsr", name, str(length)) for length in (*LENGTHS, *LONGER)}
-    errors = [record.outcome["error_50"] for record in records]
-    assert cells["nsr", name, "50"].error == pytest.approx(sum(errors) / len(errors))
+    errors = [record.outcome["observed"]["error_50"] for record in records]
+    assert cells["nsr", name, "50"]["error"].value == pytest.approx(sum(errors) / len(errors))
     # The test set has sequences of 50.
-    assert errors == pytest.approx([record.outcome["test_error"] for record in records])
+    assert errors == pytest.approx(
+        [record.outcome["selected"]["test"]["error"] for record in records]
+    )
 
 
 def test_a_diverged_run_is_an_infinite_error(experiment):
     (lot,) = experiment.lots
     task = lot.variants[0].labels["task"]
-    outcome = {f"error_{length}": None for length in (*LENGTHS, *LONGER)}
+    observed = {f"error_{length}": math.nan for length in (*LENGTHS, *LONGER)}
 
     class Run:
         key = {"unit": "nsr", "task": task}
 
     run = Run()
-    run.outcome = outcome
-    assert cells_by_length([run])["nsr", task, "5"].error == float("inf")
+    run.outcome = {"solved": False, "observed": observed}
+    assert cells_by_length([run])["nsr", task, "5"]["error"].value == math.inf

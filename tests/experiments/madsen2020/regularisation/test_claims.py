@@ -1,6 +1,7 @@
 import pytest
 
 from wug.experiments.madsen2020.regularisation.claims import CHOSEN, CLAIMS, STRENGTHS
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.judgements import Verdict
 
@@ -13,7 +14,7 @@ def verdicts(successes: dict[str, int], sparsity: dict[str, float]) -> dict[str,
             error = sparsity.get(strength, 0.01)
             count = successes.get(strength, 25)
             cells[model, operation, strength] = Cell(
-                count, 25, sparsity=error, sparsity_interval=(error, error)
+                count, 25, {"sparsity": Estimate.given(error, error, error)}
             )
     return {claim.key: claim.evaluate(Table(cells)).verdict for claim in CLAIMS}
 

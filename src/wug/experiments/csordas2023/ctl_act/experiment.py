@@ -33,8 +33,8 @@ from wug.experiments.csordas2023.networks import (
     variant,
 )
 from wug.experiments.csordas2023.table import NetworkTable, Training
-from wug.records import Record, lookup, where
-from wug.stats.measures import MEASURES
+from wug.records import Record, where
+from wug.stats.measures import MEASURES, lookup
 from wug.stats.runs import estimate
 from wug.study.claims import Cell, Key
 from wug.study.experiment import Experiment, Layout, RunOptions, Scale

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import median_abs_deviation
 
-from wug.records import Json, Record, group_by, lookup
+from wug.records import Json, Record, group_by
+from wug.stats.measures import lookup
 from wug.stats.summary import bootstrap
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.judgements import Judgement, all_of, negate

@@ -35,7 +35,8 @@ from wug.experiments.madsen2020.networks import (
 )
 from wug.functional.weighted_sum import weighted_sum
 from wug.models.arithmetic_stack import ArithmeticStack
-from wug.records import Record, lookup
+from wug.records import Record
+from wug.stats.measures import lookup
 from wug.study.catalog import measured_cell
 from wug.study.claims import Cell, Key
 from wug.study.experiment import Experiment, Layout, RunOptions, Size, choose_rows
