@@ -17,7 +17,13 @@ def source(run_folder: Path) -> RunSource:
 
 
 def test_measures_start_with_the_tables_own(source: RunSource) -> None:
-    assert measures(source.table) == ["success", "solved_at", "sparsity", "error", "iid_error"]
+    assert [m.name for m in measures(source.table)] == [
+        "success",
+        "solved_at",
+        "sparsity",
+        "error",
+        "iid_error",
+    ]
 
 
 def test_tables_have_ours_theirs_and_the_difference(source: RunSource) -> None:

@@ -22,7 +22,7 @@ def square(x: float, y: float, ours: RunSummary | None, theirs: float | None, la
     """Draw one cell: our rate in the middle, the published one small beside it."""
     if ours is None:
         return ""
-    estimate = ours["success"]
+    estimate = ours.rate
     ink = "#ffffff" if estimate.value < DARK_BELOW else "#000000"
     published = "" if theirs is None else f"{100 * theirs:.0f}"
     tip = (

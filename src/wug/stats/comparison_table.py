@@ -46,7 +46,7 @@ class TableCell:
         printed = self.printed("success")
         if self.ours is None or printed is None:
             return None
-        ours, rate = self.ours["success"], printed["value"]
+        ours, rate = self.ours.rate, printed["value"]
         low, high = rate - (printed["minus"] or 0), rate + (printed["plus"] or 0)
         slack = 1e-9
         # Printed limits are rounded to whole per cent.

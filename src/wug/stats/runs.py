@@ -94,6 +94,11 @@ class RunSummary(Mapping[str, Estimate]):
         """Number of runs."""
         return len(self.outcomes)
 
+    @property
+    def rate(self) -> Estimate:
+        """The success rate, which every run has."""
+        return wilson(self.successes, self.trials)
+
     def of_runs(self, name: str) -> tuple[float, ...]:
         """Return a measure of each run; runs that don't have it are left out."""
         factor = self.factors.get(name, 1.0)

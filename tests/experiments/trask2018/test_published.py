@@ -43,8 +43,8 @@ CONTRADICTIONS_9 = {("tanh", "first"), ("nalu", "square"), ("nalu", "sqrt")}
 
 
 def relative(table, model, operation, measure):
-    value = getattr(table.at(model, operation), measure).value
-    return 100 * value / getattr(table.at("random", operation), measure).value
+    value = table.at(model, operation)[measure].value
+    return 100 * value / table.at("random", operation)[measure].value
 
 
 def disagreements(table, printed, measure):

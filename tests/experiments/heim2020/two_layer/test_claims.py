@@ -73,4 +73,4 @@ def test_summaries_of_records():
     assert all(cell.trials == 5 and cell.successes is None for cell in cells.values())
     median = cells["npu", "mul", "median"]["error"]
     assert 1.0 <= median.low < 3.0 < median.high <= DIVERGED
-    assert np.isfinite(high)
+    assert np.isfinite(median.high)
