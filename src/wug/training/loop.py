@@ -23,9 +23,9 @@ from wug.training.kept_networks import keep_network
 from wug.training.outcome import (
     by_group,
     deciding_split,
+    finished,
     first_solved,
     make_outcome,
-    mean,
     selected_row,
     values,
 )
@@ -190,8 +190,8 @@ class Training:
         observed = self.engine.observe()
         row: dict[str, Any] = {"step": float(clock.step), **losses}
         for split in self.watched:
-            counts = found[split][self.interface.curve(split)]
-            row[split] = counts[..., 0].sum(-1) / counts[..., 1].sum(-1)
+            measure = self.interface.curve(split)
+            row[split] = finished(found[split][measure], measure)
         if "sparsity" in observed:
             row["sparsity"] = observed["sparsity"]
         self.curves.append(row, self.lot.num_replicas)
@@ -204,8 +204,8 @@ class Training:
         clock.reserved = FINAL_EVALUATIONS * seconds
 
     def _select(self, found: Mapping[str, Mapping[str, Floats]]) -> None:
-        counts = found[self.selection.split][self.selection.measure]
-        errors = counts[..., 0].sum(-1) / counts[..., 1].sum(-1)
+        split, measure = self.selection.split, self.selection.measure
+        errors = finished(found[split][measure], measure)
         with np.errstate(invalid="ignore"):
             equal = errors == self.best if self.selection.ties == "last" else np.zeros(1, bool)
             better = ((errors < self.best) | equal) & (self.ended < 0)
@@ -231,7 +231,7 @@ class Training:
         counts = self.engine.evaluate([exam])[exam]["error"].sum(0)
         names = self.source.groups(exam)
         errors = {
-            name: mean(counts[index : index + 1])
+            name: float(finished(counts[index : index + 1], "error"))
             for index, name in enumerate(names)
             if counts[index, 1]
         }
