@@ -14,6 +14,7 @@ from torch import nn
 from wug.core import index
 from wug.core.errors import UserError
 from wug.lab.answers import answer_numbers, answer_sequence
+from wug.records import kept_accuracy
 from wug.sources.sequences import SequenceTask
 from wug.training.kept_networks import find_checkpoints, load, read_about, task_of
 
@@ -55,7 +56,7 @@ class Lab:
             "task": None if task is None else index.entry("task", about["task"]).name,
             "labels": labels if isinstance(labels, dict) else {},
             "seed": about.get("seed"),
-            "test_error": about.get("test_error"),
+            "accuracy": kept_accuracy(about),
             "tokens": [] if task is None else list(task.tokens),
             "example": example_of(task, about["model_options"]),
         }
