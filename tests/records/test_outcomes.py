@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wug.records import Record, RunStore, pack_run, read_outcome, read_run
+from wug.records import Record, RunStore, kept_accuracy, pack_run, read_outcome, read_run
 
 NUMBERS = {
     "status": "solved", "solved": True, "diverged": False, "threshold": 1e-5, "selected_step": 40,
@@ -81,3 +81,10 @@ def test_files_keep_their_lines(tmp_path: Path) -> None:
         (read,) = opened.records()
         assert read.outcome["final"]["validation"]["accuracy"] == 0.875
         assert read.key == record.key and read.config == record.config
+
+
+def test_what_a_kept_network_tells_of_itself() -> None:
+    assert kept_accuracy({"test_error": 0.25}) == 0.75
+    assert kept_accuracy({"selected": {"test": {"accuracy": 0.5}}}) == 0.5
+    for about in ({}, {"test_error": None}, {"test_error": "x"}, {"selected": 5}):
+        assert kept_accuracy(about) is None

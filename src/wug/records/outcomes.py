@@ -81,6 +81,23 @@ def read_outcome(outcome: Any) -> Any:
     return new
 
 
+def kept_accuracy(about: Mapping[str, Any]) -> float | None:
+    """Return the share of right answers in the test that a kept network's description tells.
+
+    Args:
+        about: With results as an outcome has them; older networks have the share of wrong answers.
+
+    Example:
+        >>> kept_accuracy({"model": "ndr", "test_error": 0.25})
+        0.75
+    """
+    old = {"solved": False, "error_is_share": True, "test_error": about.get("test_error")}
+    found: Any = about if "selected" in about else read_outcome(old)
+    for name in ("selected", "test", "accuracy"):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, int | float) else None
+
+
 def _right_and_wrong(error: Any, answers: bool) -> dict[str, Any]:
     is_share = answers and isinstance(error, int | float)
     return {"accuracy": 1 - error, "error": error} if is_share else {"error": error}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -323,6 +324,7 @@ class Training:
         keeps = known and self.engine.name == "single" if self.lot.keeps is None else self.lot.keeps
         if self.keep is None or not keeps or not isinstance(build, Registered):
             return
+        tested: Mapping[str, float] = outcome["selected"]["test"]
         keep_network(
             self.keep / f"{kept_name(self.lot, variant, seed)}.safetensors",
             weights,
@@ -331,7 +333,7 @@ class Training:
             task=variant.task,
             labels=variant.labels,
             seed=seed,
-            test_error=outcome["selected"]["test"][self.interface.curve("test")],
+            selected={"test": {n: v for n, v in tested.items() if math.isfinite(v)}},
         )
 
     @property
