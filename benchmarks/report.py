@@ -35,9 +35,10 @@ def make_record(rng: np.random.Generator, row: int, column: int, seed: int) -> R
         experiment="demo.many", kind="curve", seed=seed, seconds=0.1,
         key={"unit": f"unit{row}", "range": f"[{column},{column + 1})", "seed": seed},
         config={"unit": f"unit{row}", "rate": 0.001}, versions={"wug": "0"},
-        outcome={"solved": solved, "solved_at": where if solved else None, "threshold": 1e-3,
-                 "sparsity_error": float(rng.uniform(0, 0.5)), "test_error": float(errors[-1]),
-                 "validation_error": float(errors[-1] / 10)},
+        outcome={"schema": 2, "solved": solved, "solved_at": where if solved else None,
+                 "threshold": 1e-3, "observed": {"sparsity": float(rng.uniform(0, 0.5))},
+                 "selected": {"test": {"error": float(errors[-1])},
+                              "validation": {"error": float(errors[-1] / 10)}}},
         curves={"step": steps.tolist(), "test": errors.tolist(),
                 "validation": (errors / 10).tolist()},
     )  # fmt: skip

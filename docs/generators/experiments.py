@@ -114,7 +114,7 @@ def equal_rates(cell: TableCell) -> bool:
     printed = cell.printed("success")
     if cell.ours is None or printed is None:
         return False
-    return abs(cell.ours.success.value - printed["value"]) < 0.005
+    return abs(cell.ours.rate.value - printed["value"]) < 0.005
 
 
 def disagreement_section(result: Result) -> Iterator[str]:
@@ -131,7 +131,7 @@ def rates(apart: list[TableCell], beside: str) -> str:
     lines = [f"| cell | ours | 95 % | {beside} | 95 % |", "|---|:-:|:-:|:-:|:-:|"]
     for cell in apart:
         printed = cell.printed("success") or {}
-        ours, rate = cell.ours.success, printed["value"]  # type: ignore[union-attr]
+        ours, rate = cell.ours.rate, printed["value"]  # type: ignore[union-attr]
         lines.append(
             f"| {cell_name(cell)} | {100 * ours.value:.0f} | "
             f"{100 * ours.low:.0f} to {100 * ours.high:.0f} | {100 * rate:.0f} | "

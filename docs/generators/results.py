@@ -83,17 +83,17 @@ def named(markdown: str, root: str) -> str:
 
 def unit_table(table: ResultTable, key: str, measure: str, root: str) -> str:
     """Return the rows of one unit, one per operation."""
-    return named(to_markdown(select(table, "unit", key), measure), root)
+    return named(to_markdown(select(table, "unit", key).showing(measure)), root)
 
 
 def tables_by_operation(table: ResultTable, measure: str, root: str) -> Iterator[str]:
     """Yield one table per operation, as papers print them, or one for all."""
     operations = values(table, "operation")
     if not operations:
-        yield named(to_markdown(table, measure), root)
+        yield named(to_markdown(table.showing(measure)), root)
     for operation in operations:
         yield f"**{NAMES.get(operation, operation)}**\n\n" + named(
-            to_markdown(select(table, "operation", operation), measure), root
+            to_markdown(select(table, "operation", operation).showing(measure)), root
         )
 
 
@@ -134,7 +134,7 @@ def ranking(table: ResultTable, operation: str, root: str) -> str:
         solved, trials = sum(c.successes for c in runs), sum(c.trials for c in runs)
         full = sum(c.successes == c.trials for c in runs)
         some = sum(c.successes > 0 for c in runs)
-        steps = sum(c.successes * c.solved_at.value for c in runs if c.successes)
+        steps = sum(c.successes * c["solved_at"].value for c in runs if c.successes)
         texts = (f"{full} of {len(runs)}", f"{some} of {len(runs)}", f"{solved} of {trials}")
         line = f"| {unit_link(unit, root)} | {' | '.join(texts)} |"
         rows.append((-solved / trials, steps / max(solved, 1), line))

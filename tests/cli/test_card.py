@@ -39,7 +39,10 @@ def test_a_card_is_complete_and_in_time(tmp_path, monkeypatch, capsys):
     records = list(read_run(folder).records())
     assert {record.key["task"] for record in records} == {"ctl", "simple_arithmetic"}
     for record in records:
-        assert 0 <= record.outcome["test_error"] <= 1 and record.outcome["steps"] >= 1
+        assert (
+            0 <= record.outcome["selected"]["test"]["accuracy"] <= 1
+            and record.outcome["steps"] >= 1
+        )
         assert record.outcome["training_seconds"] < 60 * 0.05  # half of it each, and a step
     assert "mean" in capsys.readouterr().out
     # Another model joins the same table.

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from wug.training.sequence_plan import SequenceLot
 
 from wug.core import index
 from wug.core.errors import UserError
@@ -11,7 +12,6 @@ from wug.study.catalog import make_catalog
 from wug.study.claims import Table
 from wug.study.experiment import RunOptions, choose_rows
 from wug.training.engine import Fleet, initial_module
-from wug.training.sequence_plan import SequenceLot
 
 KEYS = [entry.key for entry in index.entries("experiment")]
 SCALES = ("smoke", "laptop", "paper")

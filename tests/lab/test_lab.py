@@ -51,7 +51,7 @@ def only(lab: Lab) -> str:
 def test_the_listing_says_what_there_is(kept: Path) -> None:
     (one,) = Lab([kept]).checkpoints()["checkpoints"]
     assert one["name"] == "runs/demo/smoke/ndr" and one["model"] == "NDR" and one["task"] == "CTL"
-    assert one["labels"] == {"model": "ndr"} and one["seed"] == 3 and 0 <= one["test_error"] <= 1
+    assert one["labels"] == {"model": "ndr"} and one["seed"] == 3 and 0 <= one["accuracy"] <= 1
     assert one["example"] == "101 d a b" and one["tokens"] == list(TASK.tokens)
 
 

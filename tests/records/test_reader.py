@@ -18,7 +18,7 @@ def test_a_reader_sees_what_is_added_later(
     store.append("nau", [make_record(0)])
     assert run.finished() == {make_record(0).identity}
     store.append("nau", [make_record(1)])
-    assert list(run.records()) == [make_record(0), make_record(1)]
+    assert list(run.stored()) == [make_record(0), make_record(1)]
 
 
 def test_damage_is_left_out_named_and_left_where_it_is(
@@ -93,7 +93,7 @@ def test_what_is_no_file_is_a_problem(tmp_path: Path, make_record: Callable[...,
     loop.symlink_to(loop)
     nothing.symlink_to("nowhere")
     run = read_run(tmp_path)
-    assert list(run.records()) == [make_record(0)]
+    assert list(run.stored()) == [make_record(0)]
     assert [problem.path for problem in run.problems] == [folder, loop, nothing]
     (tmp_path / "catalog.json").mkdir()
     with pytest.raises(RunFolderError, match="it is not a plain file"):
@@ -109,7 +109,7 @@ def test_links_stay_within_what_was_asked_for(
     (inside / "records").symlink_to(outside / "records")
     assert list(read_run(inside).records()) == list(read_run(inside, tmp_path).records()) != []
     run = read_run(inside, tmp_path / "a")
-    assert list(run.records()) == [] and run.last_day() == ""
+    assert list(run.stored()) == [] and run.last_day() == ""
     (problem,) = run.problems
     assert "leads out" in problem.reason
 
@@ -129,7 +129,7 @@ def test_records_that_lack_a_field_are_left_out(
     lines = [b'{"check":"%s",%s\n' % (digest(body).encode(), body[1:]) for body in bodies]
     path.write_bytes(header + line + b"".join(lines))
     run = read_run(tmp_path)
-    assert list(run.records()) == [make_record(0)]
+    assert list(run.stored()) == [make_record(0)]
     assert "left out: 2" in run.problems[0].reason
 
 

@@ -33,7 +33,7 @@ def reopen(store: RunStore) -> RunStore:
 
 def test_reopening_finds_what_is_there(store: RunStore) -> None:
     again = reopen(store)
-    assert list(again.records()) == list(store.records())
+    assert list(again.stored()) == list(store.stored())
     assert len(again.finished()) == 3
     assert again.set_aside == ()
 
@@ -117,7 +117,7 @@ def test_what_was_set_aside_can_be_made_again(
     again = reopen(store)
     assert make_record(2).identity not in again.finished()
     again.append("nau", [make_record(2)])
-    assert list(again.records()) == [make_record(seed) for seed in range(3)]
+    assert list(again.stored()) == [make_record(seed) for seed in range(3)]
 
 
 def test_leftovers_of_killed_writers_are_removed(store: RunStore) -> None:

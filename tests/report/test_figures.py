@@ -15,12 +15,12 @@ from wug.records import Record, RunStore
 from wug.report.charts import Chart
 from wug.report.figures import figures
 from wug.report.page import PageKind
-from wug.report.pages.compare import compared, numbers, run_data, start
+from wug.report.pages.compare import compared, experiment_data, numbers
 from wug.report.pages.compare import figures as comparisons
 from wug.report.site import make_pages, page_kinds
 from wug.report.sources import Sources, find_sources
-from wug.report.table_text import number
 from wug.stats.interval import Estimate
+from wug.stats.measures import MEASURES
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_table_has_empty_cells_where_the_page_has() -> None:
 
 
 def test_exponents_are_short() -> None:
-    assert [number(v, "error") for v in (1.3e11, 1.3e6, 1.3e-11, 1.3e-7)] == [
+    assert [MEASURES["error"].text(v) for v in (1.3e11, 1.3e6, 1.3e-11, 1.3e-7)] == [
         "1.3e11", "1.3e6", "1.3e-11", "1.3e-7"]  # fmt: skip
 
 
@@ -125,17 +125,20 @@ def test_a_comparison_keeps_what_diverged_and_what_one_run_has(
 ) -> None:
     (first,) = sources.runs
     (second,) = find_sources([other_run(tmp_path / "other", "error")]).runs
-    rows = {tuple(row[:2]): row[2:] for row in compared(first, second, "error")}
+    rows = {tuple(row[:2]): row[2:] for row in compared(first, second, MEASURES["error"])}
     assert len(rows) == 5  # four of the first run, one more of the second
     mine = rows["nmu · mul", "[1,2)"]
     assert mine[1:] == ["diverged", None, 1.0, "diverged", ""]  # the first is better
     assert rows["nmu · mul", "[10,20)"][1:5] == ["–", None, 0.0, "–"]
     assert rows["nmu · mul", "[5,6)"] == ["–", "3 (3 to 3)", None, 0.0, "–", ""]
-    back = {tuple(row[:2]): row[2:] for row in compared(second, first, "error")}
+    back = {tuple(row[:2]): row[2:] for row in compared(second, first, MEASURES["error"])}
     assert back["nmu · mul", "[1,2)"][3] == -1.0
     # For the page, too: a word in place of a number.
-    cells = {(row, column): values for row, column, values in run_data(second)["cells"]}
-    assert cells["nmu · mul", "[1,2)"][3] == [None, None, None, "diverged"]
+    data = experiment_data([second, first])
+    places = [measure["name"] for measure in data["measures"]]
+    cells = {(row, column): values for row, column, values in data["runs"][0]["cells"]}
+    mine = cells["nmu · mul", "[1,2)"]
+    assert mine[places.index("error")] == [None, None, None, "diverged"]
     assert numbers(Estimate.none()) == [None, None, None]
 
 
@@ -145,7 +148,8 @@ def test_a_comparison_has_a_figure_for_each_measure(sources: Sources, tmp_path: 
     )
     assert not list(comparisons(sources))
     added = set(figures(both, page_kinds())) - set(figures(sources, page_kinds()))
-    assert added == {"compare-success", "compare-error", "compare-iid-error", "compare-solved-at"}
+    measures = ("success", "error", "iid-error", "solved-at", "sparsity")
+    assert added == {f"compare-{measure}" for measure in measures}
     chart = figures(both, page_kinds())["compare-success"]
     success = {tuple(row[:2]): row[2:] for row in chart.rows}
     assert success["nmu · mul", "[1,2)"][2:5] == [0.875, 1.75, "+88"]
@@ -157,10 +161,11 @@ def test_a_comparison_begins_with_the_measure_that_both_runs_have(
     one, two = (
         find_sources([other_run(tmp_path / name, "error")]).runs[0] for name in ("one", "two")
     )
-    assert start([one, two]) == 3
-    assert start([one, *find_sources([run_folder]).runs]) == 0
+    assert experiment_data([one, two])["measures"][0]["name"] == "error"
+    others = find_sources([run_folder]).runs
+    assert experiment_data([one, *others])["measures"][0]["name"] == "success"
     pages = {page.path: page for page in make_pages(Sources(runs=(one, two), entries={}))[0]}
-    assert '<option value="error" selected>' in pages["compare.html"].body
+    assert '"measures":[{"name":"error"' in pages["compare.html"].body.replace(" ", "")
 
 
 def test_a_fit_has_figures_with_its_rows(tmp_path: Path, by_hand: SimpleNamespace) -> None:

@@ -117,7 +117,7 @@ def test_harm_is_named_and_nothing_is_lost(make_harm: Callable[[], Path]) -> Non
     assert [odd.record.seed for odd in evil.odd] == [5, 6, 7, 8]
     page = pages[evil.page]
     for reason in ("whether it was solved", "its solved_at is no number", "larger than a float",
-                   "validation_error is not a number"):  # fmt: skip
+                   "validation.error is not a number"):  # fmt: skip
         assert reason in page
     complaints = " ".join(evil.problems)
     for part in ("claims[1]", "published[2]", "published[3]", "published[4]", "departures[1]",

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from wug.training.sequence_plan import SequenceLot, SequencePlan
 
 from wug.core import index
 from wug.core.folders import results_folder
@@ -14,7 +15,6 @@ from wug.report.pages.unit import make
 from wug.report.sources import find_sources
 from wug.study.catalog import describe_networks, row_units
 from wug.study.experiment import Experiment, Layout, RunOptions
-from wug.training.sequence_plan import SequenceLot, SequencePlan
 
 # What is not trained at all has no equation.
 UNTRAINED = "random"

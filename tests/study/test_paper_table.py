@@ -6,6 +6,7 @@ from wug.training.sequence_plan import SequencePlan
 from wug.core import registry
 from wug.core.errors import UserError
 from wug.core.index import import_file
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions, Size
 from wug.study.paper_table import PaperTable, below_paper, experiment_key
@@ -205,4 +206,5 @@ def test_published_numbers_stand_beside_the_file(tmp_path):
     assert (cell["model"], cell["error"]["value"], cell["source"]) == ("a", 0.25, "Table 1")
     # Successes that the text gives count for claims, and are no part of the table.
     assert cell["success"] is None
-    assert experiment.published_table == Table({("a", "add"): Cell(1, 4, error=0.25)}, exact=True)
+    known = Cell(1, 4, {"error": Estimate.given(0.25)})
+    assert experiment.published_table == Table({("a", "add"): known}, exact=True)

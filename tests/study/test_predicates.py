@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Entry, Table
 from wug.study.judgements import Verdict, negate
 from wug.study.predicates import (
@@ -185,10 +186,12 @@ def test_larger_lead():
     assert larger_lead(far, (MISSING, MISSING)).verdict is UNDECIDED
 
 
-def timed(
-    solved_at: float | None, interval: tuple[float, float] | None = None, exact: bool = False
-) -> Entry:
-    return Entry("timed", Cell(25, 25, solved_at=solved_at, solved_at_interval=interval), exact)
+Interval = tuple[float, float]
+
+
+def timed(solved_at: float | None, interval: Interval = (nan, nan), exact: bool = False) -> Entry:
+    known = {} if solved_at is None else {"solved_at": Estimate.given(solved_at, *interval)}
+    return Entry("timed", Cell(25, 25, known), exact)
 
 
 @pytest.mark.parametrize(
@@ -219,10 +222,9 @@ def test_significance_needs_the_interval():
     assert slower(apart.uncertain(), timed(5e3, (4e3, 6e3)).uncertain()).verdict is HELD
 
 
-def sparse(
-    error: float | None, interval: tuple[float, float] | None = None, exact: bool = False
-) -> Entry:
-    return Entry("sparse", Cell(25, 25, sparsity=error, sparsity_interval=interval), exact)
+def sparse(error: float | None, interval: Interval = (nan, nan), exact: bool = False) -> Entry:
+    known = {} if error is None else {"sparsity": Estimate.given(error, *interval)}
+    return Entry("sparse", Cell(25, 25, known), exact)
 
 
 def test_sparsity():
@@ -236,9 +238,9 @@ def test_sparsity():
     assert sparsity_at_most(MISSING, 1e-5).evidence == ("missing: sparsity error unknown",)
 
 
-def erring(error: float, interval: tuple[float, float] | None = None, exact: bool = False) -> Entry:
-    cell = Cell(None, 10, error=error, error_interval=interval, iid_error=1.0)
-    return Entry("erring", cell, exact)
+def erring(error: float, interval: Interval = (nan, nan), exact: bool = False) -> Entry:
+    values = {"error": Estimate.given(error, *interval), "iid_error": Estimate.given(1.0)}
+    return Entry("erring", Cell(None, 10, values), exact)
 
 
 def test_errors():

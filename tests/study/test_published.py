@@ -1,5 +1,6 @@
 import pytest
 
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell
 from wug.study.published import Printed, PublishedCell, published_table, read_published
 
@@ -27,8 +28,8 @@ def module(tmp_path, monkeypatch):
 
 
 def test_printed_interval():
-    assert Printed(0.5, 0.25, 0.125).interval == (0.375, 0.75)
-    assert Printed(0.5, None, None).interval is None
+    assert Printed(0.5, 0.25, 0.125).estimate == Estimate.given(0.5, 0.375, 0.75)
+    assert not Printed(0.5, 0.25, None).estimate.has_interval
 
 
 def test_rows_become_cells(module):
@@ -37,13 +38,16 @@ def test_rows_become_cells(module):
     assert nau == PublishedCell(
         labels={"unit": "nau", "range": "[1,2)"},
         trials=4,
-        success=Printed(0.75, 0.2, 0.3),
-        solved_at=Printed(1000.0, 10.0, 20.0),
-        sparsity=Printed(0.001, None, None),
+        printed={
+            "success": Printed(0.75, 0.2, 0.3),
+            "solved_at": Printed(1000.0, 10.0, 20.0),
+            "sparsity": Printed(0.001, None, None),
+        },
         source="Table 1",
     )
     assert nau.key == ("nau", "[1,2)")
-    assert nau.cell == Cell(3, 4, 1000.0, 0.001, (980.0, 1010.0), None)
+    known = {"solved_at": Estimate.given(1e3, 980.0, 1010.0), "sparsity": Estimate.given(0.001)}
+    assert nau.cell == Cell(3, 4, known)
     assert nmu.cell == Cell(0, 4)
     assert nau.to_json() == {
         "unit": "nau",
@@ -61,7 +65,7 @@ def test_rows_become_cells(module):
 def test_median_is_kept(module):
     name = module("printed_medians", f"{HEADER},solved_at_median", f"{ROWS[0]},9e2")
     (row,) = read_published(name, ("unit", "range"), trials=4)
-    assert row.solved_at_median == row.to_json()["solved_at_median"] == 900.0
+    assert row.to_json()["solved_at_median"] == {"value": 900.0, "plus": None, "minus": None}
 
 
 def test_row_without_success_is_refused(module):
@@ -73,5 +77,13 @@ def test_row_without_success_is_refused(module):
 def test_errors_need_neither_arms_nor_a_success_rate(module):
     name = module("printed_errors", "unit,error,iid_error,source", "relu,83.63,,Table 5")
     (row,) = read_published(name, ("unit",), trials=100)
-    assert row.cell == Cell(None, 100, error=83.63)
+    assert row.cell == Cell(None, 100, {"error": Estimate.given(83.63)})
     assert row.to_json()["error"] == {"value": 83.63, "plus": None, "minus": None}
+
+
+def test_any_measure_may_be_a_column(package):
+    name = package("printed_any", "model,perplexity,accuracy,source", "ndr,20.5,0.875,Table 1")
+    (row,) = read_published(name, ("model",), trials=5)
+    assert set(row.printed) == {"perplexity", "accuracy", "error"}
+    assert row.cell["perplexity"].value == 20.5
+    assert row.cell["error"].value == 0.125  # what is missing to 1

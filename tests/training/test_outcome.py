@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.interfaces.numbers import NUMBERS
-from wug.training.outcome import by_group, first_solved, make_outcome, mean, selected_row, values
+from wug.training.outcome import (
+    by_group,
+    finished,
+    first_solved,
+    make_outcome,
+    selected_row,
+    values,
+)
 
 NAN, INF = math.nan, math.inf
 errors = st.lists(st.sampled_from([0.25, 0.5, 1.0, 2.0, NAN, INF]), min_size=1, max_size=8)
@@ -78,4 +85,4 @@ def test_counts_become_numbers() -> None:
     groups = {"test": ("9", "10", "11")}
     assert by_group(counts, 0, groups) == {"test": {"error": {"9": 0.1, "10": 0.4}}}
     assert by_group({"test": {"error": np.ones((1, 1, 2))}}, 0, {"test": ("",)}) == {}
-    assert math.isnan(mean(np.zeros((2, 2))))
+    assert math.isnan(finished(np.zeros((2, 2)), "error"))

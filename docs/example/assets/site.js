@@ -256,25 +256,24 @@
     const [experiment, first, second, measure] = ["experiment", "first", "second", "measure"]
       .map(choice);
     const address = (path) => (all("main[data-page]").length > 1 ? `#${path}` : path);
-    const shares = 3; // the first measures: success, and both shares of right answers
     const known = (estimate) => estimate && estimate[0] !== null;
     const lost = (estimate) => estimate?.[3] === "diverged";
     const ranged = ([, low, high]) => low !== null && high !== null;
-    const spelled = ([value, low, high], success) => {
-      const write = (v) => (success ? `${Math.round(100 * v)} %` : String(+v.toPrecision(3)));
+    const spelled = ([value, low, high], { share }) => {
+      const write = (v) => (share ? `${Math.round(100 * v)} %` : String(+v.toPrecision(3)));
       return ranged([value, low, high]) ? `${write(value)} (${write(low)} to ${write(high)})`
         : write(value);
     };
 
-    function difference(a, b, success) {
+    function difference(a, b, { share, sign }) {
       const points = a[0] - b[0];
       if (points === 0) return [0, 0, "·"];
-      if (success) {
-        return [points, 2 * points, `${points > 0 ? "+" : ""}${Math.round(100 * points)}`];
+      if (share) {
+        return [points, 2 * sign * points, `${points > 0 ? "+" : ""}${Math.round(100 * points)}`];
       }
       const ratio = a[0] / b[0];
       if (!(ratio > 0 && ratio < Infinity)) return [points, 0, "?"];
-      return [points, -Math.log10(ratio) / 2, `×${+ratio.toPrecision(2)}`];
+      return [points, sign * Math.log10(ratio) / 2, `×${+ratio.toPrecision(2)}`];
     }
 
     function verdict(one, two) {
@@ -285,15 +284,15 @@
     }
 
     // A cell without a number in one run or both: it diverged, or is not there.
-    function unknown(row, column, one, two, place) {
-      const told = (estimate) => (known(estimate) ? spelled(estimate, place < shares)
+    function unknown(row, column, one, two, of) {
+      const told = (estimate) => (known(estimate) ? spelled(estimate, of)
         : lost(estimate) ? "diverged" : "–");
       const worse = known(one) && lost(two) ? 1 : lost(one) && known(two) ? -1 : 0;
       return [row, column, told(one), told(two), null, worse,
         lost(one) || lost(two) ? "diverged" : "–", ""];
     }
 
-    function rows(a, b, place) {
+    function rows(a, b, place, of) {
       const name = ([row, column]) => JSON.stringify([row, column]);
       const [ours, others] = [a, b]
         .map((run) => new Map(run.cells.map((cell) => [name(cell), cell])));
@@ -301,9 +300,9 @@
         [row, column, ours.get(key)?.[2][place], others.get(key)?.[2][place]]);
       if (!pairs.some((pair) => pair.slice(2).some((one) => known(one) || lost(one)))) return [];
       return pairs.map(([row, column, one, two]) => {
-        if (!known(one) || !known(two)) return unknown(row, column, one, two, place);
-        return [row, column, spelled(one, place < shares), spelled(two, place < shares),
-          ...difference(one, two, place < shares), verdict(one, two)];
+        if (!known(one) || !known(two)) return unknown(row, column, one, two, of);
+        return [row, column, spelled(one, of), spelled(two, of), ...difference(one, two, of),
+          verdict(one, two)];
       });
     }
 
@@ -321,9 +320,10 @@
     }
 
     function show() {
-      const { runs } = data[experiment.value];
+      const { runs, measures } = data[experiment.value];
       const [a, b] = [runs[first.value], runs[second.value]];
-      const found = rows(a, b, measure.selectedIndex);
+      const place = measure.selectedIndex;
+      const found = measures.length ? rows(a, b, place, measures[place]) : [];
       const link = (run) => make("a", { href: address(run.page) }, run.label);
       const said = page.querySelector("#agreement");
       said.replaceChildren(link(a), " against ", link(b), summary(found));
@@ -340,12 +340,13 @@
     }
 
     function fill() {
-      const { runs, measure: own } = data[experiment.value];
+      const { runs, measures } = data[experiment.value];
       for (const select of [first, second]) {
         select.replaceChildren(...runs.map((run, i) => make("option", { value: i }, run.label)));
       }
       second.value = "1";
-      measure.selectedIndex = own ?? 0;
+      measure.replaceChildren(...measures.map(({ name, title }) =>
+        make("option", { value: name }, title)));
       show();
     }
     experiment.addEventListener("change", fill);

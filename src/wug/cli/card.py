@@ -86,6 +86,6 @@ def card(
     command = shlex.join(["wug", "card", model, "--minutes", f"{minutes:g}"])
     finished = finish(store, plan, command + (" --rivals" if rivals else ""))
     table = make_table(finished)
-    print_table(finished, table, "accuracy")
-    print_table(finished, table, "iid_accuracy")
+    for measure in ("accuracy", "iid_accuracy"):
+        print_table(finished, table.showing(measure))
     return 0

@@ -95,6 +95,5 @@ def run(
         plan, records, command, judge=scale != "smoke", finished=finished.last_day()
     )
     store.write_catalog(catalog)
-    table = make_table(finished)
-    print_table(finished, table, table.measure)
+    print_table(finished, make_table(finished))
     return 0

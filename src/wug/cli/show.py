@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated
 
 import tyro
 
@@ -27,16 +27,13 @@ from wug.report.sources import (
     with_layouts,
 )
 from wug.stats.comparison_table import ResultTable, relative_to_baseline, table_of
-
-Measure = Literal[
-    "success", "solved_at", "sparsity", "error", "iid_error", "accuracy", "iid_accuracy"
-]
+from wug.stats.measures import MeasureError
 
 
 def show(
     run: Annotated[str, tyro.conf.Positional],
     *,
-    measure: Measure | None = None,
+    measure: str | None = None,
     relative: bool = False,
     claims: bool = False,
     against: str | None = None,
@@ -54,7 +51,8 @@ def show(
     Args:
         run: A run folder, or an experiment: its latest run here, else our shipped results. With
             --figure also the folder of a fit.
-        measure: What the cells hold; the table's own measure if not given.
+        measure: What the cells hold, such as success, error, accuracy or solved_at, or a path in
+            the outcomes, such as final.test.accuracy; the table's own measure if not given.
         relative: Errors in per cent of those of the experiment's baseline row.
         claims: Also list each of the paper's claims with its verdict and evidence.
         against: Compare with another run (a folder or an experiment) instead of the paper.
@@ -77,8 +75,10 @@ def show(
         raise UserError(f"show: {run} is a fit; name one of its charts with --figure.")
     opened = read_source(find_run(run), run)
     other = None if against is None else read_source(find_run(against), against)
-    table = table_beside(opened, other, legacy=legacy)
-    measure = measure or cast(Measure, table.measure)
+    try:
+        table = table_beside(opened, other, measure=measure, legacy=legacy)
+    except MeasureError as error:
+        raise UserError(f"show: {error}") from None
     if relative and table.baseline is None:
         raise UserError(f"{run} has no baseline row; leave --relative out.")
     if relative:
@@ -88,9 +88,9 @@ def show(
     elif csv:
         print(table_text.to_csv(table), end="")
     elif latex:
-        print(table_text.to_latex(table, measure), end="")
+        print(table_text.to_latex(table), end="")
     elif markdown:
-        print(table_text.to_markdown(table, measure), end="")
+        print(table_text.to_markdown(table), end="")
     elif svg is not None:
         cells = {
             key: (cell.ours, (cell.printed("success") or {}).get("value"))
@@ -99,22 +99,33 @@ def show(
         write_atomic(svg, to_svg(table.title, table.rows, table.columns, cells))
         print(f"wrote {svg}")
     else:
-        table_text.print_table(opened.run, table, measure, claims=claims)
+        table_text.print_table(opened.run, table, claims=claims)
     for source in filter(None, (opened, other)):
         complain(source)
 
 
-def table_beside(source: RunSource, other: RunSource | None, *, legacy: bool) -> ResultTable:
+def table_beside(
+    source: RunSource, other: RunSource | None, *, measure: str | None, legacy: bool
+) -> ResultTable:
     """Return the table of a run beside the published numbers, or beside another run.
 
     Args:
         source: The run.
         other: The other run.
+        measure: What it shows; what the run's catalog says if not given.
         legacy: Whether to estimate as the published scripts do.
+
+    Raises:
+        MeasureError: There is no such measure.
     """
     against = None if other is None else other.records
     table = table_of(
-        source.experiment, source.catalog, source.records, against=against, legacy=legacy
+        source.experiment,
+        source.catalog,
+        source.records,
+        measure=measure,
+        against=against,
+        legacy=legacy,
     )
     return table if other is None else replace(table, beside=str(other.run.folder))
 

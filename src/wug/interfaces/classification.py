@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -19,7 +19,8 @@ class Classification:
     """Name the class of each sequence; right answers are counted by length or depth.
 
     A batch has ``tokens`` (row, seq), ``lengths``, ``labels`` and, in evaluations, ``group``.
-    A network is called with tokens and lengths and returns logits.
+    A network is called with tokens and lengths and returns logits. Of one whose columns halt it is
+    also counted in how many steps a column ran.
     """
 
     measures = ("accuracy", "error")
@@ -46,10 +47,17 @@ class Classification:
     def counts(
         self, task: Any, network: nn.Module, batch: Batch, state: Any, num_groups: int
     ) -> tuple[Counts, Any]:
-        """Count right and wrong answers."""
-        output = Output.of(network(batch["tokens"], batch["lengths"]))
-        right = (output.answer.argmax(-1) == batch["labels"]).double()
+        """Count right and wrong answers, and how long columns run if they halt."""
+        tokens, lengths = batch["tokens"], batch["lengths"]
+        halts = getattr(network, "halting", None) is not None
+        # A trace has the answers, too.
+        trace: dict[str, Tensor] = cast(Any, network).trace(tokens, lengths) if halts else {}
+        logits = trace["logits"] if halts else Output.of(network(tokens, lengths)).answer
+        right = (logits.argmax(-1) == batch["labels"]).double()
         measures = {"accuracy": right, "error": 1 - right}
+        if halts:
+            steps = trace["halting_steps"].double()  # 0 for padding
+            measures["halting_steps"] = steps.sum(-1) / (steps > 0).sum(-1)
         group = batch.get("group")
         return {name: count(v, group, num_groups) for name, v in measures.items()}, None
 

@@ -14,6 +14,7 @@ from torch import nn
 from wug.core import index
 from wug.core.errors import UserError
 from wug.lab.answers import answer
+from wug.records import kept_accuracy
 from wug.training.kept_networks import find_networks, load, read_about, task_of
 
 MOST_LETTERS = 4_000
@@ -65,7 +66,7 @@ class Lab:
             "task": None if task is None else index.entry("task", about["task"]).name,
             "labels": labels if isinstance(labels, dict) else {},
             "seed": about.get("seed"),
-            "test_error": about.get("test_error"),
+            "accuracy": kept_accuracy(about),
             "tokens": list(getattr(task, "tokens", ())),
             "example": example_of(task, about["model_options"]),
         }

@@ -5,6 +5,7 @@ from wug.records.atomic import write_atomic
 from wug.records.errors import ConfigMismatchError, RunFolderError, StorageError
 from wug.records.hashing import Json, config_hash
 from wug.records.manifest import DATA_EDITION
+from wug.records.outcomes import kept_accuracy, read_outcome
 from wug.records.queries import group_by, where
 from wug.records.reader import Run, read_run
 from wug.records.schema import Kind, Record, identity
@@ -28,7 +29,9 @@ __all__ = [
     "config_hash",
     "group_by",
     "identity",
+    "kept_accuracy",
     "pack_run",
+    "read_outcome",
     "read_run",
     "read_traces",
     "where",

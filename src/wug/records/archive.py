@@ -54,7 +54,7 @@ def pack_run(
     def order(record: Record) -> str:
         return record.identity
 
-    records = sorted(run.records(), key=order)
+    records = sorted(run.stored(), key=order)  # a line is never rewritten
     if not curves:
         records = [replace(record, curves={}) for record in records]
     try:

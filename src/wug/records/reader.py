@@ -66,7 +66,11 @@ class Run:
         return found
 
     def records(self) -> Iterator[Record]:
-        """Gives the records that can be read; of two with one identity, the older."""
+        """Gives the records that can be read, their outcomes in the schema of today."""
+        return (record.modernised() for record in self.stored())
+
+    def stored(self) -> Iterator[Record]:
+        """Gives the records as their lines hold them; of two with one identity, the older."""
         seen: set[str] = set()
         for _, segment in self._segments():
             for record in segment.records:
@@ -77,7 +81,7 @@ class Run:
 
     def finished(self) -> set[str]:
         """Gives the identities of all records."""
-        return {record.identity for record in self.records()}
+        return {record.identity for record in self.stored()}
 
     def last_day(self) -> str:
         """Gives the day on which the last records were written, such as 2026-01-31 in UTC.

@@ -1,5 +1,6 @@
 """What one finished run left behind, as one line of a file."""
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from wug.records.hashing import (
     seal,
     unseal,
 )
+from wug.records.outcomes import read_outcome
 
 Kind = Literal["scalar", "curve", "table", "formula", "trace"]
 KeyValue = str | int | float
@@ -110,6 +112,12 @@ class Record:
     def config_hash(self) -> str:
         """The hash of the config."""
         return config_hash(self.config)
+
+    def modernised(self) -> "Record":
+        """The record with its outcome as `read_outcome` reads it; for readers, not for files."""
+        record = copy.copy(self)
+        record.__dict__["outcome"] = read_outcome(self.outcome)
+        return record
 
     def shared(self) -> dict[str, Any]:
         """What the line refers to by hash, since many records of a run have it in common."""

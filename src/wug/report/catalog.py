@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from datetime import datetime
 from typing import Any
 
+from wug.stats.measures import MEASURES, Measure, MeasureError
+
 VERDICTS = ("held", "broken", "undecided")
-MEASURES = (
-    "success", "solved_at", "sparsity", "error", "iid_error", "accuracy", "iid_accuracy",
-)  # fmt: skip
 UNIT_TEXTS = ("name", "summary", "equation", "plain_equation")
 
 
@@ -60,11 +59,13 @@ def clean_catalog(raw: object) -> tuple[dict[str, Any], list[str]]:
         if name in raw:
             catalog[name] = take(name, raw[name], named_texts)
     catalog = {name: value for name, value in catalog.items() if value is not None}
+    catalog["measures"] = take_all("measures", measure)
+    names = {*MEASURES, *(given["name"] for given in catalog["measures"])}
     if raw.get("layout") is not None:
-        catalog["layout"] = take("layout", raw["layout"], layout)
+        catalog["layout"] = take("layout", raw["layout"], lambda given: layout(given, names))
     placed = catalog.get("layout") or {"rows": [], "column": ""}
     fields = [*placed["rows"], placed["column"]] if catalog.get("layout") else []
-    catalog["published"] = take_all("published", lambda cell: published(cell, fields))
+    catalog["published"] = take_all("published", lambda cell: published(cell, fields, names))
     catalog["claims"] = take_all("claims", claim)
     catalog["departures"] = take_all("departures", text)
     catalog["units"] = take_all("units", unit)
@@ -118,7 +119,7 @@ def named_texts(value: object) -> dict[str, str]:
     return {str(name): text(item) for name, item in mapping(value).items()}
 
 
-def layout(value: object) -> dict[str, Any]:
+def layout(value: object, measures: Set[str]) -> dict[str, Any]:
     """Check which fields are rows and which is the column."""
     given = mapping(value)
     rows = [text(name) for name in list_of(given.get("rows"))]
@@ -131,19 +132,28 @@ def layout(value: object) -> dict[str, Any]:
         "column": text(given.get("column")),
         "row_order": [tuple(map(str, row)) for row in orders[0]],
         "column_order": [str(column) for column in orders[1]],
-        "measure": measure if measure in MEASURES else "success",
+        "measure": measure if measure in measures else "success",
         "baseline": given.get("baseline") if isinstance(given.get("baseline"), str) else None,
     }
 
 
-def published(value: object, fields: list[str]) -> dict[str, Any]:
+def measure(value: object) -> dict[str, Any]:
+    """Check a measure."""
+    try:
+        return Measure.from_json(mapping(value)).to_json()
+    except MeasureError as error:
+        raise UnfitError(str(error).removesuffix(".")) from None
+
+
+def published(value: object, fields: list[str], measures: Set[str]) -> dict[str, Any]:
     """Check a published cell."""
     cell = dict(mapping(value))
     if not fields or any(field not in cell for field in fields):
         raise UnfitError("must have the fields of the layout")
-    for measure in MEASURES:
-        if cell.get(measure) is not None:
-            given = mapping(cell[measure])
+    for measure in sorted(measures & cell.keys()):
+        if cell[measure] is not None:
+            bare = usable(cell[measure])  # medians in catalogs that are older than measures
+            given = {"value": cell[measure]} if bare else mapping(cell[measure])
             if not usable(given.get("value")):
                 raise UnfitError(f"must have a number as {measure}")
             cell[measure] = {

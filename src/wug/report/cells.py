@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from wug.report.charts import Chart, diverging, heat_map, intervals, is_spread
-from wug.report.table_text import number
-from wug.stats.comparison_table import MEASURES, SHARES, ResultTable, TableCell
+from wug.stats.comparison_table import ResultTable, TableCell
 from wug.stats.interval import Estimate
+from wug.stats.measures import Measure
 
-TITLES = {
-    "success": "Success",
-    "solved_at": "Solved at",
-    "sparsity": "Sparsity error",
-    "error": "Error out of distribution",
-    "iid_error": "Error in distribution",
-    "accuracy": "Right out of distribution",
-    "iid_accuracy": "Right in distribution",
-}
-MEANS = {
-    "success": "Per cent of the trainings that were solved",
-    "solved_at": "Mean step of the solved trainings",
-    "sparsity": "Mean of the solved trainings",
-    "error": "Mean of all trainings",
-    "iid_error": "Mean of all trainings",
-    "accuracy": "Per cent of right answers, mean of all trainings",
-    "iid_accuracy": "Per cent of right answers, mean of all trainings",
-}
 # The fields of a chart's table and their headings; one without a heading is for drawing alone.
 FIELDS = {"row": "row", "column": "column", "value": "ours", "low": "low", "high": "high",
           "published": "published", "difference": "difference", "colour": "", "text": "",
@@ -48,20 +31,20 @@ def label(row: Sequence[str]) -> str:
     return " · ".join(row)
 
 
-def measures(table: ResultTable) -> list[str]:
+def measures(table: ResultTable) -> list[Measure]:
     """Return what the cells of a table have, its own measure first."""
     cells = [cell.ours for cell in table.cells.values() if cell.ours is not None]
-    known = [m for m in MEASURES if any(not math.isnan(getattr(c, m).value) for c in cells)]
+    known = [m for m in table.measures if any(not math.isnan(c[m.name].value) for c in cells)]
     return sorted(known, key=lambda measure: measure != table.measure)
 
 
-def words(value: float, low: float | None, high: float | None, measure: str) -> str:
+def words(value: float, low: float | None, high: float | None, measure: Measure) -> str:
     """Spell a number with its interval."""
-    unit = " %" if measure in SHARES else ""
-    spelled = f"{number(value, measure)}{unit}"
+    unit = " %" if measure.is_share else ""
+    spelled = f"{measure.text(value)}{unit}"
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return spelled
-    return f"{spelled} ({number(low, measure)} to {number(high, measure)}{unit})"
+    return f"{spelled} ({measure.text(low)} to {measure.text(high)}{unit})"
 
 
 def ratio(power: float) -> str:
@@ -74,36 +57,36 @@ def ratio(power: float) -> str:
     return f"{10**power:.2g}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 
-def apart(ours: float, theirs: float | None, measure: str) -> float | None:
+def apart(ours: float, theirs: float | None, measure: Measure) -> float | None:
     """Return how far we are from them: as a difference of shares, else as a power of ten."""
     if theirs is None or not math.isfinite(ours):
         return None
-    if measure in SHARES:
+    if measure.is_share:
         return ours - theirs
     return math.log10(ours / theirs) if ours > 0 and theirs > 0 else None
 
 
-def mark(cell: TableCell, place: int, measure: str) -> Mark:
+def mark(cell: TableCell, place: int, measure: Measure) -> Mark:
     """Return what charts need of a cell; ``place`` is that of its column."""
-    ours: Estimate = getattr(cell.ours, measure) if cell.ours is not None else Estimate.none()
-    printed = cell.printed(measure) or {}
+    ours = cell.ours[measure.name] if cell.ours is not None else Estimate.none()
+    printed = cell.printed(measure.name) or {}
     theirs, plus, minus = (printed.get(part) for part in ("value", "plus", "minus"))
     low = None if theirs is None or minus is None else theirs - minus
     high = None if theirs is None or plus is None else theirs + plus
-    count = f", {cell.ours.successes} of {cell.ours.trials}" if cell.ours is not None else ""
-    agrees = cell.agrees() if measure == "success" else None
+    counted = measure.name == "success"
+    count = f", {cell.ours.successes} of {cell.ours.trials}" if counted and cell.ours else ""
+    agrees = cell.agrees() if counted else None
     return {
         "row": label(cell.row), "column": cell.column, "order": place,
         "value": ours.value, "low": ours.low, "high": ours.high, "published": theirs,
         "difference": apart(ours.value, theirs, measure),
-        "ours": words(ours.value, ours.low, ours.high, measure)
-        + (count if measure == "success" else ""),
+        "ours": words(ours.value, ours.low, ours.high, measure) + count,
         "theirs": "" if theirs is None else words(theirs, low, high, measure),
         "apart": {True: "agree", False: "apart", None: ""}[agrees],
     }  # fmt: skip
 
 
-def tables(table: ResultTable, measure: str) -> list[Chart]:
+def tables(table: ResultTable, measure: Measure) -> list[Chart]:
     """Return the charts of one measure: intervals if there is room, values, differences."""
     marks = [
         mark(cell, table.columns.index(cell.column), measure)
@@ -118,21 +101,21 @@ def tables(table: ResultTable, measure: str) -> list[Chart]:
     ]
 
 
-def name_of(measure: str, what: str = "") -> str:
+def name_of(measure: Measure, what: str = "") -> str:
     """Return the name of a chart."""
-    return "-".join((*measure.split("_"), *([what] if what else ())))
+    return "-".join((*re.split("[._]", measure.name), *([what] if what else ())))
 
 
-def value_maps(table: ResultTable, measure: str, marks: list[Mark]) -> Iterator[Chart]:
+def value_maps(table: ResultTable, measure: Measure, marks: list[Mark]) -> Iterator[Chart]:
     """Yield the heat maps of our values and of the published ones, on one scale."""
-    rate = measure in SHARES
+    rate = measure.is_share
 
     def on_scale(value: float) -> float:
         return value if rate or value == math.inf else math.log10(max(value, 1e-300))
 
     groups = [
         [
-            {**m, "colour": on_scale(m[source]), "text": number(m[source], measure)}
+            {**m, "colour": on_scale(m[source]), "text": measure.text(m[source])}
             for m in marks
             if m[source] is not None and not math.isnan(m[source])
         ]
@@ -141,21 +124,22 @@ def value_maps(table: ResultTable, measure: str, marks: list[Mark]) -> Iterator[
     known = [m["colour"] for group in groups for m in group if m["colour"] < math.inf] or [0.0]
     # A few wild numbers must not leave one colour to all others.
     low, high = (0.0, 1.0) if rate else map(float, np.quantile(known, (0.02, 0.95)))
-    scale = {"scheme": "viridis", "domain": [low, high], "clamp": True, "reverse": not rate}
-    edge = low + (0.62 if rate else 0.38) * (high - low)
-    light = f"datum.colour {'>' if rate else '<'} {edge:.6g}"
+    up = measure.better == "higher"
+    scale = {"scheme": "viridis", "domain": [low, high], "clamp": True, "reverse": not up}
+    edge = low + (0.62 if up else 0.38) * (high - low)
+    light = f"datum.colour {'>' if up else '<'} {edge:.6g}"
     for what, title, group in zip(("", "published"), ("Ours", "Published"), groups, strict=True):
         for m in group:
             if m["colour"] == math.inf:
                 m["colour"], m["text"] = high, "diverged"
         if group:
-            about = f"{MEANS[measure]}. Brighter is better."
+            about = f"{measure.about}. Brighter is better."
             yield cell_map(name_of(measure, what), title, about, table, scale, light, group)
 
 
-def difference_maps(table: ResultTable, measure: str, marks: list[Mark]) -> Iterator[Chart]:
+def difference_maps(table: ResultTable, measure: Measure, marks: list[Mark]) -> Iterator[Chart]:
     """Yield the heat map of the differences, if there are any numbers to compare with."""
-    rate = measure in SHARES
+    rate = measure.is_share
     group = []
     for m in marks:
         if (value := m["difference"]) is not None:
@@ -165,13 +149,12 @@ def difference_maps(table: ResultTable, measure: str, marks: list[Mark]) -> Iter
     if not group:
         return
     reach = max(float(np.quantile([abs(m["colour"]) for m in group], 0.95)), 0.1)
-    about = (
-        "Ours minus published, in points: blue is more, red is less."
-        if rate
-        else "Ours over published: blue is smaller, red is larger."
-    )
+    up = measure.better == "higher"
+    how, *sides = ("minus", "more", "less") if rate else ("over", "larger", "smaller")
+    blue, red = sides if up else reversed(sides)
+    about = f"Ours {how} published{', in points' * rate}: blue is {blue}, red is {red}."
     light = f"abs(datum.colour) < {0.6 * reach:.6g}"
-    scale = diverging(reach, reverse=not rate)
+    scale = diverging(reach, reverse=not up)
     yield cell_map(name_of(measure, "difference"), "Difference", about, table, scale, light, group)
 
 
@@ -194,11 +177,11 @@ def cell_map(
     )  # fmt: skip
 
 
-def interval_charts(table: ResultTable, measure: str, marks: list[Mark]) -> Iterator[Chart]:
+def interval_charts(table: ResultTable, measure: Measure, marks: list[Mark]) -> Iterator[Chart]:
     """Yield our values with their intervals beside the published ones."""
     known = [m for m in marks if math.isfinite(m["value"])]
     both = [v for m in known for v in (m["value"], m["published"]) if v is not None]
-    spread = measure not in SHARES and is_spread(both)
+    spread = not measure.is_share and is_spread(both)
     kept = [m for m in known if not spread or m["value"] > 0]
     if not kept:
         return
@@ -209,7 +192,7 @@ def interval_charts(table: ResultTable, measure: str, marks: list[Mark]) -> Iter
         + ("; diamonds are published." if compared else "."),
         spec=intervals(
             list(map(label, table.rows)), len({m["column"] for m in kept}),
-            TITLES[measure].lower(), logarithmic=spread, per_cent=measure in SHARES,
+            measure.title.lower(), logarithmic=spread, per_cent=measure.is_share,
         ),
         fields=tuple(FIELDS), headings=tuple(FIELDS.values()), rows=as_rows(kept),
         max_width=760 if len(table.columns) == 1 else None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from html import escape
 
-from wug.stats.interval import Estimate
 from wug.stats.runs import RunSummary
 
 CELL_WIDTH, CELL_HEIGHT, LABEL, HEAD, GAP = 74, 26, 118, 64, 10
@@ -23,7 +22,7 @@ def square(x: float, y: float, ours: RunSummary | None, theirs: float | None, la
     """Draw one cell: our rate in the middle, the published one small beside it."""
     if ours is None:
         return ""
-    estimate: Estimate = ours.success
+    estimate = ours.rate
     ink = "#ffffff" if estimate.value < DARK_BELOW else "#000000"
     published = "" if theirs is None else f"{100 * theirs:.0f}"
     tip = (

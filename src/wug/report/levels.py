@@ -8,8 +8,10 @@ from typing import Any
 from wug.records import Record
 from wug.report.cells import label
 from wug.report.charts import BLUE, VERMILION, Chart, field, panel_header, tips
+from wug.report.markup import slug
 from wug.report.oddities import is_number
 from wug.report.sources import RunSource
+from wug.stats.measures import MEASURES, lookup
 
 # Sets of a record and what they are called; where two have the same levels, the test counts.
 SETS = {
@@ -17,17 +19,18 @@ SETS = {
     "ood_validation": "out of distribution",
     "test": "out of distribution",
 }
+SELECTED = "groups.selected"
 COLOURS = {"in distribution": BLUE, "out of distribution": VERMILION}
-# Field of an outcome -> name, title, what it shows, axis, whether it is a share.
-MEASURED = {
-    "levels": (
+# Measure -> name, title, what it shows, axis; others are named after themselves.
+TEXTS = {
+    "accuracy": (
         "levels", "By length or depth", "Right answers of each training, and their mean, by the "
         "length or depth of a problem: of the weights that did best on OOD validation.",
-        "right answers", True,
+        "right answers",
     ),
     "halting_steps": (
         "halting", "Steps by length", "Steps after which a column halts, on average, by the length "
-        "of a problem.", "steps", False,
+        "of a problem.", "steps",
     ),
 }  # fmt: skip
 MOST_DIGITS = 9
@@ -37,8 +40,16 @@ FIELDS = {"column": "trainings", "order": "", "level": "level", "set": "problems
 
 def by_level(run: RunSource) -> Iterator[Chart]:
     """Yield the charts of what a run's records measured level by level."""
-    for source, (name, title, about, axis, share) in MEASURED.items():
-        rows = list(measured(run, source))
+    places = [f"{SELECTED}.{name}" for name in SETS]
+    splits = (lookup(record.outcome, place) for record in run.records for place in places)
+    found = {name for split in splits if isinstance(split, Mapping) for name in split}
+    for measure in sorted(found, key=lambda name: (name not in TEXTS, name)):
+        rows = list(measured(run, measure))
+        axis = measure.replace("_", " ")
+        title = f"{axis} by length or depth".capitalize()
+        plain = (slug(f"levels-{measure}"), title, "Each training, and their mean.", axis)
+        name, title, about, axis = TEXTS.get(measure, plain)
+        share = measure in MEASURES and MEASURES[measure].is_share
         if rows:
             yield Chart(
                 name=name, title=title, about=about, fields=tuple(FIELDS),
@@ -47,7 +58,7 @@ def by_level(run: RunSource) -> Iterator[Chart]:
             )  # fmt: skip
 
 
-def measured(run: RunSource, source: str) -> Iterator[list[Any]]:
+def measured(run: RunSource, measure: str) -> Iterator[list[Any]]:
     """Yield a row for each training, kind of problems and level, in the order of the table."""
     places = {row: place for place, row in enumerate(run.table.rows)}
     names = (*run.table.fields, run.column_field)
@@ -57,10 +68,9 @@ def measured(run: RunSource, source: str) -> Iterator[list[Any]]:
 
     for record in sorted(run.records, key=lambda record: places.get(cell(record)[:-1], 0)):
         found: dict[tuple[str, int], float] = {}
-        sets = record.outcome.get(source)
-        if isinstance(sets, Mapping):
-            for name, words in SETS.items():
-                found |= {(words, level): value for level, value in numbers(sets.get(name))}
+        for name, words in SETS.items():
+            levels = lookup(record.outcome, f"{SELECTED}.{name}.{measure}")
+            found |= {(words, level): value for level, value in numbers(levels)}
         for (words, level), value in sorted(found.items()):
             place = places.get(cell(record)[:-1], 0)
             yield [label(cell(record)), place, level, words, record.seed, value]

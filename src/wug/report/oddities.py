@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from wug.records import Record
+from wug.stats.measures import MEASURES, Measure, lookup
 
 # Three centuries: who says that a training took longer is wrong.
 MOST_SECONDS = 1e10
@@ -47,8 +48,13 @@ def is_time(count: float) -> bool:
     return 0 <= count <= MOST_SECONDS
 
 
-def reason_against(record: Record) -> str | None:
-    """Say why a record fits no table; None if it does."""
+def reason_against(record: Record, measures: Iterable[Measure] = ()) -> str | None:
+    """Say why a record fits no table; None if it does.
+
+    Args:
+        record: Which may hold anything.
+        measures: Those of its run beside ours.
+    """
     outcome = record.outcome
     for name in ("key", "config", "versions"):
         if not isinstance(getattr(record, name), Mapping):
@@ -59,18 +65,20 @@ def reason_against(record: Record) -> str | None:
         return "its seed is not a whole number"
     if not isinstance(outcome, Mapping) or not isinstance(outcome.get("solved"), bool):
         return "its outcome does not say whether it was solved"
-    needed = ["solved_at"] if outcome["solved"] else []
-    if outcome["solved"] and outcome.get("sparsity_error") is not None:
-        needed.append("sparsity_error")
-    for name in needed:
-        value = outcome.get(name)
-        if not is_number(value) or float(value) < 0:  # type: ignore[arg-type]
-            return f"it is solved, and its {name} is no number from 0 up"
-    for name in ("test_error", "validation_error"):
-        if name in outcome and not isinstance(outcome[name], int | float):
-            return f"its {name} is not a number"
-        if isinstance(outcome.get(name), int) and not is_number(outcome[name]):
-            return f"its {name} is larger than a float can be"
+    if outcome["solved"] and "solved_at" not in outcome:
+        return "it is solved, and does not say when"
+    for measure in (*MEASURES.values(), *measures):
+        for path in filter(None, (measure.path, measure.complement)):
+            value = lookup(outcome, path)
+            needed = measure.of == "solved" and outcome["solved"]
+            if value is None or (measure.of == "solved" and not needed):
+                continue
+            if needed and (not is_number(value) or float(value) < 0):
+                return f"it is solved, and its {path} is no number from 0 up"
+            if not isinstance(value, int | float):
+                return f"its {path} is not a number"
+            if isinstance(value, int) and not is_number(int(value)):
+                return f"its {path} is larger than a float can be"
     for name, curve in record.curves.items():
         try:
             np.asarray(curve, float)

@@ -20,7 +20,13 @@ from wug.records.files import parse_json, read_plain, reason_of
 from wug.report.catalog import clean_catalog
 from wug.report.markup import slug
 from wug.report.oddities import Odd, counts_of, is_time, reason_against, seconds_of
-from wug.stats.comparison_table import ResultTable, plain_layout, table_of
+from wug.stats.comparison_table import (
+    ResultTable,
+    measures_of,
+    plain_layout,
+    rows_of_data,
+    table_of,
+)
 
 MANIFEST, FORMULA = "run.json", "formula.json"
 TABULAR = ("scalar", "curve")
@@ -208,11 +214,17 @@ def read_source(folder: Path, name: str, root: Path | None = None) -> RunSource:
         RunFolderError: The folder holds none that can be read.
     """
     run = read_run(folder, root)
+    try:
+        catalog, complaints = clean_catalog(run.catalog())
+    except (RunFolderError, RecursionError) as error:
+        catalog, complaints = clean_catalog({})
+        complaints.append(f"catalog.json: {reason_of(error.__cause__ or error)}")
+    measures = measures_of(catalog)
     records, odd, others = [], [], []
     for record in run.records():
         if record.kind not in TABULAR:
             others.append(record)
-        elif reason := reason_against(record):
+        elif reason := reason_against(record, measures):
             odd.append(Odd(record, reason))
         else:
             records.append(record)
@@ -223,11 +235,6 @@ def read_source(folder: Path, name: str, root: Path | None = None) -> RunSource:
         problems.extend(map(str, torn))
     except Exception as error:
         problems.append(f"its traces can't be read: {error!r}")
-    try:
-        catalog, complaints = clean_catalog(run.catalog())
-    except (RunFolderError, RecursionError) as error:
-        catalog, complaints = clean_catalog({})
-        complaints.append(f"catalog.json: {reason_of(error.__cause__ or error)}")
     every = (*records, *others, *(item.record for item in odd))
     if wrong := sum(not all(map(is_time, counts_of(record))) for record in every):
         problems.append(f"records with a time that no training takes, which is not added: {wrong}")
@@ -346,9 +353,9 @@ def with_layouts(runs: Iterable[RunSource]) -> Iterator[RunSource]:
 
 
 def with_table(run: RunSource) -> RunSource:
-    """Return the run; if its records make no table, they are odd."""
+    """Return the run; if its records make no table of all its measures, they are odd."""
     try:
-        run.table.agreement()
+        list(rows_of_data(run.table))
     except Exception as error:
         problem = f"its records make no table: {error!r}"
         odd = tuple(Odd(record, "the run's records make no table") for record in run.records)

@@ -5,43 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from wug.records import Run
-from wug.stats.comparison_table import (
-    ERRORS,
-    SHARES,
-    ResultTable,
-    TableCell,
-    claim_counts,
-    rows_of_data,
-)
-from wug.stats.interval import Estimate
-
-HEADINGS = {
-    "success": "success in %",
-    "solved_at": "solved at",
-    "sparsity": "sparsity error",
-    "error": "error out of distribution, mean over the runs",
-    "iid_error": "error in distribution, mean over the runs",
-    "accuracy": "right answers out of distribution in %, mean over the runs",
-    "iid_accuracy": "right answers in distribution in %, mean over the runs",
-}
-
-
-def number(value: float, measure: str) -> str:
-    """Write a number as the measure's tables do: per cent, or two or three significant digits."""
-    if math.isnan(value):
-        return "–"
-    if measure == "success":
-        return f"{100 * value:.0f}"
-    if measure in SHARES:
-        return f"{100 * value:.1f}"
-    if measure in ERRORS and (value == 0 or 1e-4 <= value < 1e6):
-        return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-    return f"{value:.1e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+from wug.stats.comparison_table import ResultTable, TableCell, claim_counts, rows_of_data
+from wug.stats.measures import Measure
 
 
 def shown(text: str) -> str:
@@ -56,18 +25,20 @@ def shown(text: str) -> str:
     return escape("".join(c if c.isprintable() else " " for c in text))
 
 
-def ours_text(cell: TableCell, measure: str) -> str:
+def ours_text(cell: TableCell, measure: Measure) -> str:
     """Write our value of a cell."""
-    if cell.ours is None:
-        return ""
-    estimate: Estimate = getattr(cell.ours, measure)
-    return number(estimate.value, measure)
+    return "" if cell.ours is None else measure.text(cell.ours[measure.name].value)
 
 
-def theirs_text(cell: TableCell, measure: str) -> str:
+def theirs_text(cell: TableCell, measure: Measure) -> str:
     """Write the published value of a cell."""
-    printed = cell.printed(measure)
-    return "–" if printed is None else number(printed["value"], measure)
+    printed = cell.printed(measure.name)
+    return "–" if printed is None else measure.text(printed["value"])
+
+
+def is_apart(cell: TableCell, measure: Measure) -> bool:
+    """Say whether a table should point out that the success rates are apart."""
+    return measure.name == "success" and cell.agrees() is False
 
 
 def to_json(table: ResultTable) -> str:
@@ -92,8 +63,9 @@ def to_csv(table: ResultTable) -> str:
     return text.getvalue()
 
 
-def to_latex(table: ResultTable, measure: str = "success") -> str:
-    """Return a booktabs table with ours above theirs in each cell."""
+def to_latex(table: ResultTable) -> str:
+    """Return a booktabs table with ours/theirs in each cell."""
+    measure = table.measure
     head = " & ".join((*table.fields, *(f"${column}$" for column in table.columns)))
     lines = [
         r"\begin{tabular}{" + "l" * len(table.fields) + "c" * len(table.columns) + "}",
@@ -110,8 +82,9 @@ def to_latex(table: ResultTable, measure: str = "success") -> str:
     return "\n".join((*lines, r"\bottomrule", r"\end{tabular}", ""))
 
 
-def to_markdown(table: ResultTable, measure: str = "success") -> str:
+def to_markdown(table: ResultTable) -> str:
     """Return a Markdown table, ours / theirs."""
+    measure = table.measure
     lines = [
         "| " + " | ".join((*table.fields, *table.columns)) + " |",
         "|" + "---|" * len(table.fields) + ":-:|" * len(table.columns),
@@ -124,21 +97,22 @@ def to_markdown(table: ResultTable, measure: str = "success") -> str:
                 texts.append("")
                 continue
             text = f"{ours_text(cell, measure)} / {theirs_text(cell, measure)}"
-            texts.append(f"**{text}**" if measure == "success" and cell.agrees() is False else text)
+            texts.append(f"**{text}**" if is_apart(cell, measure) else text)
         lines.append("| " + " | ".join((*row, *texts)) + " |")
     return "\n".join((*lines, ""))
 
 
-def to_rich(table: ResultTable, measure: str = "success", width: int = 80) -> Any:
+def to_rich(table: ResultTable, width: int = 80) -> Any:
     """Return a rich table: ours, theirs dimmed beside it (or below), disagreement in red."""
     from rich.table import Table
     from rich.text import Text
 
+    measure = table.measure
     sheet = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     sheet.add_column(shown(table.fields[0]) if table.fields else "", no_wrap=True)
     for column in table.columns:
         sheet.add_column(shown(column).replace(",", ",\n"), justify="right", no_wrap=True)
-    widest = len("100/100" if measure == "success" else "1.0e-10/1.0e-10")
+    widest = len("100/100" if measure.name == "success" else "1.0e-10/1.0e-10")
     between = "/" if 9 + (widest + 1) * len(table.columns) <= width + 1 else "\n"
     if not table.has_comparison:
         between = ""
@@ -152,28 +126,29 @@ def to_rich(table: ResultTable, measure: str = "success", width: int = 80) -> An
     return sheet
 
 
-def cell_text(cell: TableCell | None, measure: str, between: str) -> Any:
+def cell_text(cell: TableCell | None, measure: Measure, between: str) -> Any:
     """Write one cell for the terminal."""
     from rich.text import Text
 
     text = Text()
     if cell is not None:
-        apart = measure == "success" and cell.agrees() is False
-        text.append(ours_text(cell, measure), style="bold red" if apart else "bold")
+        style = "bold red" if is_apart(cell, measure) else "bold"
+        text.append(ours_text(cell, measure), style=style)
         if between:
             text.append(f"{between}{theirs_text(cell, measure)}", style="dim")
     return text
 
 
-def print_table(run: Run, table: ResultTable, measure: str, *, claims: bool = False) -> None:
+def print_table(run: Run, table: ResultTable, *, claims: bool = False) -> None:
     """Print the table, how far it agrees with the published one, and the claims."""
     from rich.console import Console
 
     console = Console()
     beside = f": ours/{shown(table.beside)}" if table.has_comparison else ""
-    unit = f" in % of {shown(str(table.baseline))}" if table.relative and measure in ERRORS else ""
-    console.print(f"[bold]{shown(table.title)}[/]\n{HEADINGS[measure]}{unit}{beside}")
-    console.print(to_rich(table, measure, console.width))
+    is_relative = table.relative and table.measure.divides
+    unit = f" in % of {shown(str(table.baseline))}" if is_relative else ""
+    console.print(f"[bold]{shown(table.title)}[/]\n{shown(table.measure.heading)}{unit}{beside}")
+    console.print(to_rich(table, console.width))
     agree, compared = table.agreement()
     if compared:
         console.print(

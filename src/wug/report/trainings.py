@@ -14,9 +14,12 @@ from wug.report.charts import Chart, is_spread, panels, strips, three_digits
 from wug.report.markup import slug
 from wug.report.oddities import is_number
 from wug.report.sources import RunSource
+from wug.stats.measures import MEASURES
 
-SERIES = {"test": "Error out of distribution", "validation": "Error in distribution",
-          "sparsity": "Sparsity error"}  # fmt: skip
+SERIES = {
+    curve: MEASURES[measure].title
+    for curve, measure in (("test", "error"), ("validation", "iid_error"), ("sparsity", "sparsity"))
+}
 MOST_POINTS = 250_000
 FEWEST_STEPS, MOST_STEPS = 12, 64
 
@@ -39,7 +42,7 @@ def solved_runs(source: RunSource) -> Chart | None:
     names = [name for name in map(label, table.rows) if name in present]
     return Chart(
         name="solved-runs", title="When trainings were solved",
-        about="One tick for each solved training, at the step from which it stayed solved.",
+        about="One tick for each solved training, at the first evaluation that met the threshold.",
         spec=strips(names, len({row[1] for row in rows}), "step"),
         fields=("row", "column", "seed", "value", "order"),
         headings=("row", "column", "seed", "step", ""),

@@ -9,13 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wug.records import Record, Run, group_by
-from wug.stats.interval import Estimate
-from wug.stats.runs import RunSummary, summarise_runs
-
-ERRORS = ("error", "iid_error")
-# Numbers between 0 and 1, of which more is better.
-SHARES = ("success", "accuracy", "iid_accuracy")
-MEASURES = ("success", "solved_at", "sparsity", *ERRORS, "accuracy", "iid_accuracy")
+from wug.stats.measures import USUAL, Measure, find_measure
+from wug.stats.runs import RunSummary
 
 Key = tuple[str, ...]
 
@@ -38,7 +33,10 @@ class TableCell:
 
     def printed(self, measure: str) -> Mapping[str, Any] | None:
         """Return the published value, plus and minus of a measure."""
-        return None if self.published is None else self.published.get(measure)
+        printed = None if self.published is None else self.published.get(measure)
+        # Medians are bare numbers in catalogs that are older than measures.
+        bare = isinstance(printed, int | float)
+        return {"value": printed, "plus": None, "minus": None} if bare else printed
 
     def agrees(self) -> bool | None:
         """Say whether one success rate lies in the interval of the other; None if one is missing.
@@ -48,7 +46,7 @@ class TableCell:
         printed = self.printed("success")
         if self.ours is None or printed is None:
             return None
-        ours, rate = self.ours.success, printed["value"]
+        ours, rate = self.ours.rate, printed["value"]
         low, high = rate - (printed["minus"] or 0), rate + (printed["plus"] or 0)
         slack = 1e-9
         # Printed limits are rounded to whole per cent.
@@ -67,7 +65,8 @@ class ResultTable:
         columns: The columns in order.
         cells: By row and column.
         claims: As the catalog has them.
-        measure: What it shows unless told otherwise.
+        measures: What its cells have.
+        measure: Which of them it shows unless told otherwise.
         baseline: Row that errors can be relative to, by the value of its first field.
         relative: Whether errors are in per cent of that row's.
     """
@@ -78,9 +77,14 @@ class ResultTable:
     columns: tuple[str, ...]
     cells: Mapping[tuple[tuple[str, ...], str], TableCell]
     claims: tuple[Mapping[str, Any], ...]
-    measure: str = "success"
+    measures: tuple[Measure, ...]
+    measure: Measure
     baseline: str | None = None
     relative: bool = False
+
+    def showing(self, measure: str) -> ResultTable:
+        """Return the table of another of its measures."""
+        return replace(self, measure=find_measure(measure, self.measures))
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -103,24 +107,37 @@ class ResultTable:
         return sum(verdicts), len(verdicts)
 
 
+def measures_of(catalog: Mapping[str, Any], *names: str) -> tuple[Measure, ...]:
+    """Return the measures of a run as its catalog has them, and further ones by name.
+
+    Raises:
+        MeasureError: There is no such measure.
+    """
+    known = tuple(map(Measure.from_json, catalog.get("measures") or ())) or USUAL
+    further = (find_measure(name, known) for name in dict.fromkeys(names))
+    return (*known, *(measure for measure in further if measure not in known))
+
+
 def summaries(
-    records: Iterable[Record], fields: tuple[str, ...], legacy: bool
+    records: Iterable[Record],
+    fields: tuple[str, ...],
+    measures: Iterable[Measure],
+    legacy: bool = False,
 ) -> dict[Key, RunSummary]:
-    """Summarise the runs of each cell."""
+    """Sum up the runs of each cell."""
+    known = {measure.name: measure for measure in measures}
     return {
-        tuple(map(str, key)): summarise_runs([record.outcome for record in runs], legacy=legacy)
+        tuple(map(str, key)): RunSummary([record.outcome for record in runs], known, legacy)
         for key, runs in group_by(records, *fields).items()
     }
 
 
 def as_published(summary: RunSummary) -> dict[str, Any]:
     """Give our own cell the form of a published one, to compare another run with it."""
-    estimates = {measure: getattr(summary, measure) for measure in MEASURES}
     return {
-        measure: None
-        if math.isnan(e.value)
-        else {"value": e.value, "plus": e.plus, "minus": e.minus}
-        for measure, e in estimates.items()
+        measure: {"value": e.value, "plus": e.plus, "minus": e.minus}
+        for measure, e in summary.items()
+        if not math.isnan(e.value)
     }
 
 
@@ -132,18 +149,25 @@ def plain_layout(records: Iterable[Record]) -> dict[str, Any]:
     return {"rows": rows or [column], "column": column, "row_order": [], "column_order": []}
 
 
-def make_table(run: Run, *, against: Run | None = None, legacy: bool = False) -> ResultTable:
+def make_table(
+    run: Run, *, measure: str | None = None, against: Run | None = None, legacy: bool = False
+) -> ResultTable:
     """Build the table of a run.
 
     Args:
         run: A run folder or packed results.
+        measure: What it shows; what the run's catalog says if not given.
         against: Another run to compare with instead of the published numbers.
         legacy: Whether to estimate as the reference's scripts do, defects included.
+
+    Raises:
+        MeasureError: There is no such measure.
     """
     other = None if against is None else list(against.records())
     table = table_of(
-        run.experiment, run.catalog(), list(run.records()), against=other, legacy=legacy
-    )
+        run.experiment, run.catalog(), list(run.records()), measure=measure, against=other,
+        legacy=legacy,
+    )  # fmt: skip
     return table if against is None else replace(table, beside=str(against.folder))
 
 
@@ -152,6 +176,7 @@ def table_of(
     catalog: Mapping[str, Any],
     records: Sequence[Record],
     *,
+    measure: str | None = None,
     against: Sequence[Record] | None = None,
     legacy: bool = False,
 ) -> ResultTable:
@@ -161,17 +186,20 @@ def table_of(
         experiment: Its key, which is the title where the catalog has none.
         catalog: What the run says of itself.
         records: Its results.
+        measure: What it shows; what the catalog says if not given.
         against: Those of another run, to compare with instead of the published numbers.
         legacy: Whether to estimate as the reference's scripts do, defects included.
     """
     layout = catalog.get("layout") or plain_layout(records)
     fields = (*layout["rows"], layout["column"])
-    ours = summaries(records, fields, legacy)
+    shown = measure or layout.get("measure", "success")
+    measures = measures_of(catalog, shown)
+    ours = summaries(records, fields, measures, legacy)
     published = {
         tuple(str(cell[field]) for field in fields): cell for cell in catalog.get("published", ())
     }
     if against is not None:
-        other = summaries(against, fields, legacy)
+        other = summaries(against, fields, measures, legacy)
         published = {key: as_published(summary) for key, summary in other.items()}
     columns = dict.fromkeys((*layout["column_order"], *(key[-1] for key in ours)))
     rows = dict.fromkeys((*map(tuple, layout["row_order"]), *(key[:-1] for key in ours)))
@@ -191,7 +219,8 @@ def table_of(
         columns=used or tuple(columns),
         cells=cells,
         claims=tuple(catalog.get("claims", ())),
-        measure=layout.get("measure", "success"),
+        measures=measures,
+        measure=find_measure(shown, measures),
         baseline=layout.get("baseline"),
     )
 
@@ -202,28 +231,26 @@ def relative_to_baseline(table: ResultTable) -> ResultTable:
     Args:
         table: With a baseline.
     """
+    measures = [measure.name for measure in table.measures if measure.divides]
     cells = {}
     for (row, column), cell in table.cells.items():
         base = table.cells.get(((str(table.baseline), *row[1:]), column))
         ours, theirs = cell.ours, dict(cell.published or {})
         if ours is not None and base is not None and base.ours is not None:
-            ours = replace(
-                ours,
-                test_errors=in_per_cent(ours.test_errors, base.ours.error.value),
-                validation_errors=in_per_cent(ours.validation_errors, base.ours.iid_error.value),
-            )
-        for measure in ERRORS:
-            unit = None if base is None else base.printed(measure)
-            if theirs.get(measure) is not None and unit is not None:
-                (value,) = in_per_cent([theirs[measure]["value"]], unit["value"])
-                theirs[measure] = {"value": value, "plus": None, "minus": None}
+            factors = {name: per_cent_of(base.ours[name].value) for name in measures}
+            ours = replace(ours, factors=factors)
+        for name in measures:
+            unit = None if base is None else base.printed(name)
+            if theirs.get(name) is not None and unit is not None:
+                value = theirs[name]["value"] * per_cent_of(unit["value"])
+                theirs[name] = {"value": value, "plus": None, "minus": None}
         cells[row, column] = replace(cell, ours=ours, published=theirs or None)
     return replace(table, cells=cells, relative=True)
 
 
-def in_per_cent(values: Sequence[float], unit: float) -> tuple[float, ...]:
-    """Divide values by a unit and multiply by a hundred."""
-    return tuple(100 * value / unit for value in values)
+def per_cent_of(unit: float) -> float:
+    """Return what brings a value to per cent of a unit."""
+    return 100 / unit if unit else math.inf
 
 
 def rows_of_data(table: ResultTable) -> Iterator[dict[str, Any]]:
@@ -233,9 +260,9 @@ def rows_of_data(table: ResultTable) -> Iterator[dict[str, Any]]:
         data["column"] = cell.column
         data["successes"] = cell.ours.successes if cell.ours else None
         data["trials"] = cell.ours.trials if cell.ours else None
-        for measure in MEASURES:
+        for measure in (measure.name for measure in table.measures):
             if cell.ours is not None:
-                estimate: Estimate = getattr(cell.ours, measure)
+                estimate = cell.ours[measure]
                 for name in ("value", "low", "high"):
                     value = getattr(estimate, name)
                     data[f"{measure}_{name}"] = None if math.isnan(value) else value

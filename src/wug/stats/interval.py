@@ -18,7 +18,8 @@ class Estimate:
         high: Upper limit of the interval; infinite if it is beyond the range of floats.
         method: How the numbers were computed, degenerate cases included: "wilson", "newcombe",
             "gamma-profile", "gamma-legacy", "beta-profile", "beta-legacy", "student-t",
-            "median-mad", "bootstrap-percentile", "bootstrap-bca", "diverged", "point" or "none".
+            "median-mad", "bootstrap-percentile", "bootstrap-bca", "diverged", "given", "point" or
+            "none".
         n: Number of observations behind the estimate.
 
     Example:
@@ -42,6 +43,11 @@ class Estimate:
     def point(cls, value: float) -> "Estimate":
         """Return what is known from a single observation: no interval."""
         return cls(value, math.nan, math.nan, "point", 1)
+
+    @classmethod
+    def given(cls, value: float, low: float = math.nan, high: float = math.nan) -> "Estimate":
+        """Return what somebody else says, with or without an interval."""
+        return cls(value, low, high, "given", 0)
 
     @property
     def has_interval(self) -> bool:

@@ -1,8 +1,10 @@
-"""What a table says of the runs of one cell: how many were solved, how fast, how sparsely."""
+"""The runs of one cell of a table, summed up measure by measure."""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,107 +13,109 @@ import numpy as np
 from wug.stats.beta import beta_mean
 from wug.stats.gamma import gamma_mean
 from wug.stats.interval import Estimate
-from wug.stats.summary import bootstrap
+from wug.stats.measures import MEASURES, Measure
+from wug.stats.sample import as_sample, student_t
+from wug.stats.summary import bootstrap, median_mad
 from wug.stats.wilson import wilson
 
 
-@dataclass(frozen=True)
-class RunSummary:
-    """The runs of one cell.
+def bootstrapped(values: Sequence[float], statistic: Callable[..., float]) -> Estimate:
+    """Return a statistic with its percentile interval, always of the same resamples."""
+    return bootstrap(values, statistic, rng=np.random.default_rng(0), method="percentile")
+
+
+def mean_with_t(values: Sequence[float]) -> Estimate:
+    """Return the mean with Student's t interval."""
+    if len(values) < 2:
+        return Estimate.point(values[0]) if values else Estimate.none()
+    return student_t(as_sample("mean_with_t", values), 0.95, -math.inf, math.inf)
+
+
+# Summary and interval of a measure -> how to make both; the flag asks for the reference's way.
+ESTIMATORS: Mapping[tuple[str, str], Callable[[Sequence[float], bool], Estimate]] = {
+    ("rate", "wilson"): lambda values, _: wilson(sum(value > 0 for value in values), len(values)),
+    ("mean", "gamma"): lambda values, legacy: gamma_mean(values, legacy=legacy),
+    ("mean", "beta"): lambda values, legacy: beta_mean(
+        [min(value, 0.5) for value in values], legacy=legacy
+    ),
+    ("mean", "bootstrap"): lambda values, _: bootstrapped(values, np.mean),
+    ("mean", "student-t"): lambda values, _: mean_with_t(values),
+    ("median", "bootstrap"): lambda values, _: bootstrapped(values, np.median),
+    ("median", "deviation"): lambda values, _: median_mad(values),
+}
+
+
+def estimate(measure: Measure, values: Sequence[float], legacy: bool = False) -> Estimate:
+    """Sum up the runs of a cell, with an interval; infinite if one of them diverged.
 
     Args:
-        successes: Number of solved runs.
-        trials: Number of runs.
-        success: Their share with its Wilson interval.
-        solved_at: Mean step at which the solved runs were solved.
-        sparsity: Mean sparsity error of the solved runs.
-        test_errors: The OOD error of every run, solved or not.
-        validation_errors: The IID error of every run.
-        errors_are_shares: Whether errors are shares of wrong answers.
-    """
-
-    successes: int
-    trials: int
-    success: Estimate
-    solved_at: Estimate
-    sparsity: Estimate
-    test_errors: tuple[float, ...] = ()
-    validation_errors: tuple[float, ...] = ()
-    errors_are_shares: bool = False
-
-    @cached_property
-    def error(self) -> Estimate:
-        """The mean OOD error of all runs."""
-        return mean_error(self.test_errors)
-
-    @cached_property
-    def iid_error(self) -> Estimate:
-        """The mean IID error of all runs."""
-        return mean_error(self.validation_errors)
-
-    @cached_property
-    def accuracy(self) -> Estimate:
-        """The mean share of right answers of all runs out of distribution, if they answer."""
-        return complement(self.error) if self.errors_are_shares else Estimate.none()
-
-    @cached_property
-    def iid_accuracy(self) -> Estimate:
-        """The mean share of right answers of all runs in distribution, if they answer."""
-        return complement(self.iid_error) if self.errors_are_shares else Estimate.none()
-
-
-def complement(share: Estimate) -> Estimate:
-    """Return what is missing to 1.
-
-    Example:
-        >>> complement(Estimate(0.25, 0.0, 0.5, "given", 4)).value
-        0.75
-    """
-    return Estimate(1 - share.value, 1 - share.high, 1 - share.low, share.method, share.n)
-
-
-def mean_error(errors: Sequence[float]) -> Estimate:
-    """Return the mean error with its bootstrap interval; infinite if a run diverged.
-
-    Args:
-        errors: One per run.
-
-    Example:
-        >>> mean_error([1.0, float("nan")]).value
-        inf
-    """
-    if not all(map(math.isfinite, errors)):
-        return Estimate(math.inf, math.inf, math.inf, "diverged", len(errors))
-    return bootstrap(errors, np.mean, rng=np.random.default_rng(0), method="percentile")
-
-
-def summarise_runs(outcomes: Sequence[Mapping[str, Any]], legacy: bool = False) -> RunSummary:
-    """Summarise the outcomes of one cell's runs.
-
-    Args:
-        outcomes: With ``solved`` and, where solved, ``solved_at`` and ``sparsity_error``.
+        measure: What the values are of.
+        values: One per run.
         legacy: Whether to estimate as the reference's scripts do, defects included.
 
     Example:
-        >>> run = {"solved": True, "solved_at": 5000, "sparsity_error": 0.0}
-        >>> summary = summarise_runs([run] * 4)
-        >>> summary.successes, round(summary.success.low, 2), summary.solved_at.value
+        >>> estimate(MEASURES["error"], [1.0, float("nan")]).value
+        inf
+    """
+    if not all(map(math.isfinite, values)):
+        return Estimate(math.inf, math.inf, math.inf, "diverged", len(values))
+    return ESTIMATORS[measure.summary, measure.interval](values, legacy)
+
+
+@dataclass(frozen=True, eq=False)
+class RunSummary(Mapping[str, Estimate]):
+    """The runs of one cell: measure -> estimate, each made when it is asked for.
+
+    Args:
+        outcomes: One per run, of schema 2.
+        measures: By name.
+        legacy: Whether to estimate as the reference's scripts do, defects included.
+        factors: Measure -> what its values are multiplied by.
+
+    Example:
+        >>> run = {"solved": True, "solved_at": 5000}
+        >>> summary = RunSummary([run] * 4)
+        >>> summary.successes, round(summary["success"].low, 2), summary["solved_at"].value
         (4, 0.51, 5000.0)
     """
-    solved = [outcome for outcome in outcomes if outcome["solved"]]
-    errors = {
-        split: tuple(math.nan if o[name] is None else float(o[name]) for o in outcomes if name in o)
-        for split in ("test", "validation")
-        for name in [f"{split}_error"]
-    }
-    sparsity = [o["sparsity_error"] for o in solved if o.get("sparsity_error") is not None]
-    return RunSummary(
-        successes=len(solved),
-        trials=len(outcomes),
-        success=wilson(len(solved), len(outcomes)),
-        solved_at=gamma_mean([float(o["solved_at"]) for o in solved], legacy=legacy),
-        sparsity=beta_mean([min(float(value), 0.5) for value in sparsity], legacy=legacy),
-        test_errors=errors["test"],
-        validation_errors=errors["validation"],
-        errors_are_shares=all(outcome.get("error_is_share", False) for outcome in outcomes),
-    )
+
+    outcomes: Sequence[Mapping[str, Any]]
+    measures: Mapping[str, Measure] = field(default_factory=lambda: MEASURES)
+    legacy: bool = False
+    factors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def successes(self) -> int:
+        """Number of solved runs."""
+        return sum(bool(outcome["solved"]) for outcome in self.outcomes)
+
+    @property
+    def trials(self) -> int:
+        """Number of runs."""
+        return len(self.outcomes)
+
+    @property
+    def rate(self) -> Estimate:
+        """The success rate, which every run has."""
+        return wilson(self.successes, self.trials)
+
+    def of_runs(self, name: str) -> tuple[float, ...]:
+        """Return a measure of each run; runs that don't have it are left out."""
+        factor = self.factors.get(name, 1.0)
+        read = map(self.measures[name].read, self.outcomes)
+        return tuple(factor * value for value in read if value is not None)
+
+    @cached_property
+    def _made(self) -> dict[str, Estimate]:
+        return {}
+
+    def __getitem__(self, name: str) -> Estimate:
+        if name not in self._made:
+            self._made[name] = estimate(self.measures[name], self.of_runs(name), self.legacy)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.measures)
+
+    def __len__(self) -> int:
+        return len(self.measures)

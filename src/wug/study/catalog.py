@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import isnan
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from wug.core import index
 from wug.core.registry import Entry
 from wug.records import Record, group_by
-from wug.stats.interval import Estimate
-from wug.stats.runs import summarise_runs
+from wug.stats.measures import MEASURES, Measure, used_measures
+from wug.stats.runs import RunSummary
 from wug.study.claims import Cell, Table
 from wug.study.experiment import Experiment
 from wug.study.judgements import Judgement
 from wug.training.plan import Registered
 
 
-def interval(estimate: Estimate) -> tuple[float, float] | None:
-    """Return both ends of an estimate, if it has them."""
-    return (estimate.low, estimate.high) if estimate.has_interval else None
+def measured_cell(outcomes: Sequence[Mapping[str, Any]], own: Iterable[Measure] = ()) -> Cell:
+    """Return the cell of some runs, for claims.
 
-
-def measured_cell(outcomes: Sequence[Mapping[str, Any]]) -> Cell:
-    """Return the cell of some runs, for claims."""
-    summary = summarise_runs(outcomes)
-    numbers: dict[str, Any] = {}
-    for name in ("solved_at", "sparsity", "error", "iid_error"):
-        estimate: Estimate = getattr(summary, name)
-        numbers[name] = None if isnan(estimate.value) else estimate.value
-        numbers[f"{name}_interval"] = interval(estimate)
-    return Cell(summary.successes, summary.trials, **numbers)
+    Args:
+        outcomes: One per run, of schema 2.
+        own: Measures of the experiment's own.
+    """
+    summary = RunSummary(outcomes, {**MEASURES, **{measure.name: measure for measure in own}})
+    return Cell(summary.successes, summary.trials, summary)
 
 
 def measured_table(experiment: Experiment, records: Sequence[Record]) -> Table:
@@ -38,7 +32,8 @@ def measured_table(experiment: Experiment, records: Sequence[Record]) -> Table:
     fields = (*experiment.layout.rows, experiment.layout.column)
     cells = {}
     for key, runs in group_by(records, *fields).items():
-        cells[tuple(map(str, key))] = measured_cell([run.outcome for run in runs])
+        outcomes = [run.outcome for run in runs]
+        cells[tuple(map(str, key))] = measured_cell(outcomes, experiment.measures)
     further = {} if experiment.cells is None else experiment.cells(records)
     return Table({**cells, **further})
 
@@ -105,6 +100,8 @@ def make_catalog(
         finished: The day of the last record, such as 2026-01-31; empty if nobody knows.
     """
     ours = measured_table(experiment, records) if judge else Table({})
+    named = {experiment.layout.measure, *(name for cell in experiment.published for name in cell)}
+    used = used_measures((record.outcome for record in records), named, experiment.measures)
     layout, tested, units = experiment.layout, tested_claims(experiment), row_units(experiment)
     return {
         "title": experiment.title,
@@ -118,6 +115,7 @@ def make_catalog(
             "measure": layout.measure,
             "baseline": layout.baseline,
         },
+        "measures": [measure.to_json() for measure in used],
         "published": [dict(cell) for cell in experiment.published],
         "claims": [
             {

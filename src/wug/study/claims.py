@@ -1,36 +1,29 @@
-"""A paper's claims, and the table of success rates and errors that they are judged on.
+"""A paper's claims, and the table of measured cells that they are judged on.
 
 The same claim is judged on a paper's printed numbers and on ours (wug.study.predicates), and is
 held, broken or undecided (wug.study.judgements).
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from math import nan
+from dataclasses import dataclass, field, replace
+from math import isnan
 
 from wug.stats.interval import Estimate
 from wug.stats.wilson import wilson
 from wug.study.judgements import Judgement
 
 Key = tuple[str, ...]
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The runs of one cell: how many succeeded, and how fast and how sparsely those did.
+    """The runs of one cell: how many succeeded, and what was measured.
 
     Args:
         successes: Number of successful runs; None if the source counts none.
         trials: Number of runs.
-        solved_at: Mean iteration at which the successful runs were solved.
-        sparsity: Mean sparsity error of the successful runs.
-        solved_at_interval: 95 % interval of `solved_at`; comparisons of our own cells need it.
-        sparsity_interval: 95 % interval of `sparsity`; comparisons of our own cells need it.
-        error: Mean error of all runs outside the training distribution.
-        iid_error: Mean error of all runs inside it.
-        error_interval: 95 % interval of `error`.
-        iid_error_interval: 95 % interval of `iid_error`.
+        values: By the names of measures (`wug.stats.measures`); comparisons of our own cells need
+            the 95 % intervals, too.
 
     Raises:
         ValueError: If there are no trials, or more successes than trials.
@@ -38,14 +31,7 @@ class Cell:
 
     successes: int | None
     trials: int
-    solved_at: float | None = None
-    sparsity: float | None = None
-    solved_at_interval: Interval | None = None
-    sparsity_interval: Interval | None = None
-    error: float | None = None
-    iid_error: float | None = None
-    error_interval: Interval | None = None
-    iid_error_interval: Interval | None = None
+    values: Mapping[str, Estimate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= (self.successes or 0) <= self.trials or self.trials == 0:
@@ -54,10 +40,11 @@ class Cell:
                 f"got {self.successes} of {self.trials}. Leave cells without runs out of the table."
             )
 
-    @property
-    def rate(self) -> float:
-        """The share of successful runs; NaN if they were not counted."""
-        return nan if self.successes is None else self.successes / self.trials
+    def __getitem__(self, measure: str) -> Estimate:
+        """Return what was measured; of the success rate the Wilson interval is known."""
+        if measure != "success":
+            return self.values.get(measure, Estimate.none())
+        return Estimate.none() if self.successes is None else wilson(self.successes, self.trials)
 
 
 @dataclass(frozen=True)
@@ -71,51 +58,23 @@ class Entry:
     cell: Cell | None
     exact: bool
 
+    def __getitem__(self, measure: str) -> Estimate:
+        """Return a measure by its name; taken at face value if the entry is exact."""
+        found = Estimate.none() if self.cell is None else self.cell[measure]
+        if self.cell is None or isnan(found.value):
+            return Estimate.none()
+        if self.exact:
+            return Estimate(*(found.value,) * 3, "exact", self.cell.trials)
+        return replace(found, n=self.cell.trials)
+
     @property
     def rate(self) -> Estimate:
-        """The success rate with its Wilson interval."""
-        if self.cell is None or self.cell.successes is None:
-            return Estimate.none()
-        interval = wilson(self.cell.successes, self.cell.trials)
-        return self._estimate(self.cell.rate, (interval.low, interval.high))
-
-    @property
-    def solved_at(self) -> Estimate:
-        """The mean iteration of success."""
-        if self.cell is None:
-            return Estimate.none()
-        return self._estimate(self.cell.solved_at, self.cell.solved_at_interval)
-
-    @property
-    def sparsity(self) -> Estimate:
-        """The mean sparsity error of the successful runs."""
-        if self.cell is None:
-            return Estimate.none()
-        return self._estimate(self.cell.sparsity, self.cell.sparsity_interval)
-
-    @property
-    def error(self) -> Estimate:
-        """The mean error of all runs out of distribution."""
-        if self.cell is None:
-            return Estimate.none()
-        return self._estimate(self.cell.error, self.cell.error_interval)
-
-    @property
-    def iid_error(self) -> Estimate:
-        """The mean error of all runs in distribution."""
-        if self.cell is None:
-            return Estimate.none()
-        return self._estimate(self.cell.iid_error, self.cell.iid_error_interval)
+        """The success rate."""
+        return self["success"]
 
     def uncertain(self) -> "Entry":
         """Return the same cell with its uncertainty, for claims that say "significantly"."""
         return replace(self, exact=False)
-
-    def _estimate(self, value: float | None, interval: Interval | None) -> Estimate:
-        if value is None or self.cell is None:
-            return Estimate.none()
-        low, high = (value, value) if self.exact else interval or (nan, nan)
-        return Estimate(value, low, high, "exact" if self.exact else "given", self.cell.trials)
 
     def __str__(self) -> str:
         if self.cell is None:

@@ -11,6 +11,7 @@ from torch import nn
 
 from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.records import DATA_EDITION, Json, Record
+from wug.stats.measures import Measure
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.training.plan import Build, Lot, Streams
 
@@ -70,7 +71,7 @@ class Layout:
         column: Name of the field that makes a column.
         row_order: The rows in order, as tuples of the fields' values.
         column_order: The columns in order.
-        measure: What the table shows unless told otherwise.
+        measure: Name of what the table shows unless told otherwise (`wug.stats.measures`).
         baseline: Row that errors are relative to, by the value of its first field.
     """
 
@@ -78,7 +79,7 @@ class Layout:
     column: str
     row_order: tuple[tuple[str, ...], ...]
     column_order: tuple[str, ...]
-    measure: Literal["success", "error", "accuracy"] = "success"
+    measure: str = "success"
     baseline: str | None = None
 
 
@@ -94,6 +95,7 @@ class Experiment:
         published: The published cells as plain JSON: the key's fields, and for each measure its
             value, plus, minus and source.
         published_table: The same for claims.
+        measures: Of its own, beside those that all experiments know or in their stead.
         claims: The paper's statements as predicates.
         departures: Where this differs from the paper, one sentence each.
         cells: Makes further cells for claims out of the records.
@@ -110,6 +112,7 @@ class Experiment:
     layout: Layout
     published: Sequence[Mapping[str, Json]] = ()
     published_table: Table = field(default_factory=lambda: Table({}, exact=True))
+    measures: tuple[Measure, ...] = ()
     claims: tuple[Claim, ...] = ()
     departures: tuple[str, ...] = ()
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None

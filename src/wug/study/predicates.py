@@ -22,6 +22,8 @@ NEGLIGIBLE_LEAD = 0.15
 HARDLY_ANY_RATE = 0.15
 # Rates are printed in whole per cent.
 ROUNDING = 0.005
+# Measures that evidence calls otherwise than tables do.
+WORDS = {"sparsity": "sparsity error", "iid_error": "IID error", "iid_accuracy": "IID accuracy"}
 
 
 def full_success(entry: Entry) -> Judgement:
@@ -84,44 +86,68 @@ def larger_lead(first: tuple[Entry, Entry], second: tuple[Entry, Entry]) -> Judg
     return Judgement(_positive(growth, _margin(first[0])), (evidence,))
 
 
+def larger(first: Entry, second: Entry, measure: str, factor: float = 1.0) -> Judgement:
+    """Judge whether the first has more of a measure than `factor` times the second."""
+    difference = _difference(first[measure], second[measure], factor)
+    return Judgement(_positive(difference), (_both(first, second, measure),))
+
+
+def at_most(entry: Entry, bound: float, measure: str) -> Judgement:
+    """Judge whether a measure is `bound` or less."""
+    value = entry[measure]
+    return Judgement(decide(value.high <= bound, value.low > bound), (_one(entry, measure),))
+
+
+def below(entry: Entry, bound: float, measure: str) -> Judgement:
+    """Judge whether a measure is below `bound`."""
+    value = entry[measure]
+    return Judgement(decide(value.high < bound, value.low >= bound), (_one(entry, measure),))
+
+
+def above(entry: Entry, bound: float, measure: str) -> Judgement:
+    """Judge whether a measure is above `bound`."""
+    value = entry[measure]
+    return Judgement(decide(value.low > bound, value.high <= bound), (_one(entry, measure),))
+
+
+def clearly_below(first: Entry, second: Entry, measure: str, factor: float = 1.0) -> Judgement:
+    """Judge whether the first has less of a measure than `factor` times the second.
+
+    For measures that are heavy-tailed and may be infinite: the intervals must lie apart.
+    """
+    ours, theirs = first[measure], second[measure]
+    verdict = decide(ours.high < factor * theirs.low, ours.low >= factor * theirs.high)
+    return Judgement(verdict, (_both(first, second, measure),))
+
+
 def slower(first: Entry, second: Entry, factor: float = 1.0) -> Judgement:
     """Judge whether the first needs more than `factor` times the iterations of the second."""
-    evidence = f"{_solved_at(first)} vs {_solved_at(second)}"
-    return Judgement(_positive(_difference(first.solved_at, second.solved_at, factor)), (evidence,))
+    return larger(first, second, "solved_at", factor)
 
 
 def less_sparse(first: Entry, second: Entry) -> Judgement:
     """Judge whether the first has the larger sparsity error."""
-    evidence = f"{_sparsity(first)} vs {_sparsity(second)}"
-    return Judgement(_positive(_difference(first.sparsity, second.sparsity)), (evidence,))
+    return larger(first, second, "sparsity")
 
 
 def sparsity_at_most(entry: Entry, bound: float) -> Judgement:
     """Judge whether the sparsity error is `bound` or less."""
-    error = entry.sparsity
-    return Judgement(decide(error.high <= bound, error.low > bound), (_sparsity(entry),))
+    return at_most(entry, bound, "sparsity")
 
 
 def error_below(entry: Entry, bound: float, iid: bool = False) -> Judgement:
     """Judge whether the mean error is below `bound`."""
-    error = entry.iid_error if iid else entry.error
-    return Judgement(decide(error.high < bound, error.low >= bound), (_error(entry, iid),))
+    return below(entry, bound, "iid_error" if iid else "error")
 
 
 def error_above(entry: Entry, bound: float, iid: bool = False) -> Judgement:
     """Judge whether the mean error is above `bound`."""
-    error = entry.iid_error if iid else entry.error
-    return Judgement(decide(error.low > bound, error.high <= bound), (_error(entry, iid),))
+    return above(entry, bound, "iid_error" if iid else "error")
 
 
 def lower_error(first: Entry, second: Entry, factor: float = 1.0, iid: bool = False) -> Judgement:
-    """Judge whether the first's mean error is below `factor` times that of the second.
-
-    Errors are heavy-tailed and may be infinite, so the intervals must lie apart.
-    """
-    ours, theirs = (entry.iid_error if iid else entry.error for entry in (first, second))
-    verdict = decide(ours.high < factor * theirs.low, ours.low >= factor * theirs.high)
-    return Judgement(verdict, (f"{_error(first, iid)} vs {_error(second, iid)}",))
+    """Judge whether the first's mean error is clearly below `factor` times that of the second."""
+    return clearly_below(first, second, "iid_error" if iid else "error", factor)
 
 
 def _unanimous(entry: Entry, contradicted: bool) -> Judgement:
@@ -154,18 +180,11 @@ def _pair(first: Entry, second: Entry) -> str:
     return f"{first} vs {second}"
 
 
-def _solved_at(entry: Entry) -> str:
-    return f"{entry.name}: solved at {_number(entry.solved_at)}"
+def _both(first: Entry, second: Entry, measure: str) -> str:
+    return f"{_one(first, measure)} vs {_one(second, measure)}"
 
 
-def _sparsity(entry: Entry) -> str:
-    return f"{entry.name}: sparsity error {_number(entry.sparsity)}"
-
-
-def _error(entry: Entry, iid: bool) -> str:
-    error = entry.iid_error if iid else entry.error
-    return f"{entry.name}: {'IID ' if iid else ''}error {_number(error)}"
-
-
-def _number(estimate: Estimate) -> str:
-    return "unknown" if isnan(estimate.value) else f"{estimate.value:.3g}"
+def _one(entry: Entry, measure: str) -> str:
+    value = entry[measure].value
+    words = WORDS.get(measure, measure.replace("_", " "))
+    return f"{entry.name}: {words} {'unknown' if isnan(value) else f'{value:.3g}'}"

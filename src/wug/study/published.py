@@ -1,10 +1,9 @@
 """The numbers that a paper prints, as data: cells with the arms of their 95 % intervals.
 
 An experiment keeps its table in a CSV with the stem of its own file. The columns are the labels of
-a cell, then the measures (success, solved_at, sparsity, error, iid_error, accuracy, iid_accuracy),
-each followed by its ``_plus`` and ``_minus`` where the paper has them, and source; solved_at_median
-is optional. A number that the paper does not print is left empty; a measure that it never prints
-has no column. An accuracy is also an error: what is missing to 1.
+a cell, then measures (`wug.stats.measures`), each followed by its ``_plus`` and ``_minus`` where
+the paper has them, and source. A number that the paper does not print is left empty; a measure that
+it never prints has no column. An accuracy is also an error: what is missing to 1.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from wug.study.claims import Cell, Interval, Key, Table
-
-MEASURES = ("success", "solved_at", "sparsity", "error", "iid_error")
-ACCURACIES = ("accuracy", "iid_accuracy")
+from wug.stats.interval import Estimate
+from wug.stats.measures import MEASURES
+from wug.study.claims import Cell, Key, Table
 
 
 @dataclass(frozen=True)
@@ -32,11 +30,11 @@ class Printed:
     minus: float | None
 
     @property
-    def interval(self) -> Interval | None:
-        """The ends of the interval."""
+    def estimate(self) -> Estimate:
+        """The number with its interval, if it has both arms."""
         if self.plus is None or self.minus is None:
-            return None
-        return self.value - self.minus, self.value + self.plus
+            return Estimate.given(self.value)
+        return Estimate.given(self.value, self.value - self.minus, self.value + self.plus)
 
     @property
     def complement(self) -> Printed:
@@ -51,28 +49,14 @@ class PublishedCell:
     Args:
         labels: What it is about, e.g. unit, operation and range, in the order of the key.
         trials: Number of runs behind it.
-        success: Share of successful runs.
-        solved_at: Mean iteration at which the successful runs were solved.
-        sparsity: Mean sparsity error of the successful runs.
+        printed: The numbers by the names of their measures.
         source: Which table.
-        solved_at_median: Median iteration, where the paper has it.
-        error: Mean error out of distribution.
-        iid_error: Mean error in distribution.
-        accuracy: Mean share of right answers out of distribution.
-        iid_accuracy: The same in distribution.
     """
 
     labels: Mapping[str, str]
     trials: int
-    success: Printed | None
-    solved_at: Printed | None
-    sparsity: Printed | None
+    printed: Mapping[str, Printed]
     source: str
-    solved_at_median: float | None = None
-    error: Printed | None = None
-    iid_error: Printed | None = None
-    accuracy: Printed | None = None
-    iid_accuracy: Printed | None = None
 
     @property
     def key(self) -> Key:
@@ -81,21 +65,18 @@ class PublishedCell:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON data: the labels and the printed numbers."""
-        data = asdict(self)
-        del data["labels"], data["trials"]
-        for name in ("solved_at_median", "error", "iid_error", *ACCURACIES):
-            if data[name] is None:
-                del data[name]
-        return {**self.labels, **data}
+        numbers = {name: asdict(printed) for name, printed in self.printed.items()}
+        return {**self.labels, **numbers, "source": self.source}
 
     @property
     def cell(self) -> Cell:
         """The cell that claims are judged on."""
-        printed = {name: getattr(self, name) for name in MEASURES[1:]}
-        values = {name: p.value if p else None for name, p in printed.items()}
-        intervals = {f"{name}_interval": p.interval if p else None for name, p in printed.items()}
-        successes = round(self.success.value * self.trials) if self.success else None
-        return Cell(successes=successes, trials=self.trials, **values, **intervals)
+        success = self.printed.get("success")
+        return Cell(
+            None if success is None else round(success.value * self.trials),
+            self.trials,
+            {name: p.estimate for name, p in self.printed.items() if name != "success"},
+        )
 
 
 @cache
@@ -110,7 +91,7 @@ def read_published(
         trials: Number of runs behind each row.
 
     Raises:
-        ValueError: If a row has neither a success rate nor an error.
+        ValueError: If a row has no number of any measure.
     """
     path = Path(str(import_module(module).__file__)).with_suffix(".csv")
     with path.open(encoding="utf-8", newline="") as lines:
@@ -123,20 +104,20 @@ def published_table(cells: Iterable[PublishedCell]) -> Table:
 
 
 def _published_cell(row: Mapping[str, str], labels: Sequence[str], trials: int) -> PublishedCell:
-    printed = {name: _printed(row, name) for name in (*MEASURES, *ACCURACIES)}
-    for name in ACCURACIES:
-        if accuracy := printed[name]:
-            printed[name.replace("accuracy", "error")] = accuracy.complement
-    if all(printed[name] is None for name in ("success", "error", "iid_error")):
+    printed = {name: number for name in MEASURES if (number := _printed(row, name)) is not None}
+    shares = {MEASURES[name].path: number for name, number in printed.items()}
+    for name, measure in MEASURES.items():
+        if measure.complement in shares:
+            printed[name] = shares[measure.complement].complement
+    if not printed:
         raise ValueError(
-            f"published numbers: each row must have a success rate or an error; got {row}."
+            f"published numbers: each row must have a success rate or another measure; got {row}."
         )
     return PublishedCell(
         labels={name: row[name] for name in labels},
         trials=trials,
-        **printed,
+        printed=printed,
         source=row["source"],
-        solved_at_median=_number(row.get("solved_at_median", "")),
     )
 
 

@@ -169,7 +169,7 @@ def keep_network(
         model: Key of its registered model.
         options: Its keyword arguments, as JSON; sizes included if there is no task.
         task: That it was trained on; None if it reads plain rows of numbers.
-        **facts: What tells it from others, such as labels, seed and test_error.
+        **facts: What tells it from others, such as labels, seed and ``selected``, its results.
 
     Raises:
         UserError: There is no such model.

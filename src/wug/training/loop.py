@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -23,9 +24,9 @@ from wug.training.kept_networks import keep_network
 from wug.training.outcome import (
     by_group,
     deciding_split,
+    finished,
     first_solved,
     make_outcome,
-    mean,
     selected_row,
     values,
 )
@@ -190,8 +191,8 @@ class Training:
         observed = self.engine.observe()
         row: dict[str, Any] = {"step": float(clock.step), **losses}
         for split in self.watched:
-            counts = found[split][self.interface.curve(split)]
-            row[split] = counts[..., 0].sum(-1) / counts[..., 1].sum(-1)
+            measure = self.interface.curve(split)
+            row[split] = finished(found[split][measure], measure)
         if "sparsity" in observed:
             row["sparsity"] = observed["sparsity"]
         self.curves.append(row, self.lot.num_replicas)
@@ -204,8 +205,8 @@ class Training:
         clock.reserved = FINAL_EVALUATIONS * seconds
 
     def _select(self, found: Mapping[str, Mapping[str, Floats]]) -> None:
-        counts = found[self.selection.split][self.selection.measure]
-        errors = counts[..., 0].sum(-1) / counts[..., 1].sum(-1)
+        split, measure = self.selection.split, self.selection.measure
+        errors = finished(found[split][measure], measure)
         with np.errstate(invalid="ignore"):
             equal = errors == self.best if self.selection.ties == "last" else np.zeros(1, bool)
             better = ((errors < self.best) | equal) & (self.ended < 0)
@@ -231,7 +232,7 @@ class Training:
         counts = self.engine.evaluate([exam])[exam]["error"].sum(0)
         names = self.source.groups(exam)
         errors = {
-            name: mean(counts[index : index + 1])
+            name: float(finished(counts[index : index + 1], "error"))
             for index, name in enumerate(names)
             if counts[index, 1]
         }
@@ -323,6 +324,7 @@ class Training:
         keeps = known and self.engine.name == "single" if self.lot.keeps is None else self.lot.keeps
         if self.keep is None or not keeps or not isinstance(build, Registered):
             return
+        tested: Mapping[str, float] = outcome["selected"]["test"]
         keep_network(
             self.keep / f"{kept_name(self.lot, variant, seed)}.safetensors",
             weights,
@@ -331,7 +333,7 @@ class Training:
             task=variant.task,
             labels=variant.labels,
             seed=seed,
-            test_error=outcome["selected"]["test"][self.interface.curve("test")],
+            selected={"test": {n: v for n, v in tested.items() if math.isfinite(v)}},
         )
 
     @property

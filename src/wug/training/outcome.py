@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wug.interfaces.interface import Interface
+from wug.stats.measures import MEASURES
 from wug.training.engine import Floats
 
 SCHEMA = 2
@@ -16,21 +17,35 @@ Evaluation = Mapping[str, Mapping[str, Floats]]
 """split -> measure -> sums and counts, (replica, group, 2)."""
 
 
-def mean(counts: Floats) -> float:
-    """Return the mean of some counts, (group, 2): the sum of sums over the sum of counts.
+def finished(counts: Floats, measure: str) -> Floats:
+    """Return what some counts make of a measure: the mean, or the exponential of it.
+
+    Args:
+        counts: Sums and counts by group.
+        measure: Its name; one that nobody knows is a mean.
+
+    Shape:
+        (..., group, 2) -> (...); NaN where nothing was counted.
 
     Example:
-        >>> mean(np.array([[1.0, 10.0], [2.0, 10.0]]))
-        0.15
+        >>> counts = np.array([[1.0, 10.0], [2.0, 10.0]])
+        >>> finished(counts, "error").item(), round(finished(counts, "perplexity").item(), 4)
+        (0.15, 1.1618)
     """
-    total, number = counts.sum(0)
-    return float(total / number) if number else float("nan")
+    total, number = np.moveaxis(counts.sum(-2), -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        means = np.where(number > 0, total / number, np.nan)
+        known = MEASURES.get(measure)
+        return np.exp(means) if known and known.finish == "exp of mean" else means
 
 
 def values(evaluation: Evaluation, replica: int) -> dict[str, dict[str, float]]:
     """Return split -> measure -> number of one replica."""
     return {
-        split: {measure: mean(counts[replica]) for measure, counts in measures.items()}
+        split: {
+            measure: float(finished(counts[replica], measure))
+            for measure, counts in measures.items()
+        }
         for split, measures in evaluation.items()
     }
 
@@ -42,7 +57,7 @@ def by_group(
     return {
         split: {
             measure: {
-                name: mean(counts[replica, index : index + 1])
+                name: float(finished(counts[replica, index : index + 1], measure))
                 for index, name in enumerate(groups[split])
                 if counts[replica, index, 1]
             }

@@ -14,6 +14,7 @@ from wug.experiments.csordas2023 import (
     simple_arithmetic,
 )
 from wug.experiments.csordas2023._ctlpp import MODELS
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
 
@@ -62,12 +63,12 @@ def test_undecided_without_runs(name, claim):
 def cell(error, iid_error=None, steps=None):
     """Return our own cell, narrowly known."""
     iid_error = error if iid_error is None else iid_error
+    numbers = {"error": error, "iid_error": iid_error, "halting_steps": steps}
     return Cell(
-        round(100 * (1 - error)), 100, error=error, iid_error=iid_error, solved_at=steps,
-        error_interval=(0.99 * error, 1.01 * error),
-        iid_error_interval=(0.99 * iid_error, 1.01 * iid_error),
-        solved_at_interval=None if steps is None else (0.99 * steps, 1.01 * steps),
-    )  # fmt: skip
+        round(100 * (1 - error)),
+        100,
+        {n: Estimate.given(v, 0.99 * v, 1.01 * v) for n, v in numbers.items() if v is not None},
+    )
 
 
 def filled(name, error):

@@ -1,9 +1,11 @@
 import pytest
 
 from wug.experiments.csordas2023._judging import all_above, all_below, errors_within
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 
-TABLE = Table({("a",): Cell(None, 5, error=0.1), ("b",): Cell(None, 5, error=0.25)}, exact=True)
+ERRORS = {("a",): 0.1, ("b",): 0.25}
+TABLE = Table({k: Cell(None, 5, {"error": Estimate.given(e)}) for k, e in ERRORS.items()}, True)
 
 
 @pytest.mark.parametrize(("gap", "expected"), [(0.2, "held"), (0.1, "broken")])
@@ -16,7 +18,7 @@ def test_errors_within_a_gap(gap, expected):
 
 def test_uncertain_errors_leave_it_open():
     cells = {
-        (name,): Cell(0, 5, error=error, error_interval=(error - 0.1, error + 0.1))
+        (name,): Cell(0, 5, {"error": Estimate.given(error, error - 0.1, error + 0.1)})
         for name, error in (("a", 0.2), ("b", 0.3))
     }
     table = Table(cells)

@@ -11,13 +11,14 @@ from wug.experiments.faber2020.nsr_comparisons import (
     ROWS,
     nsr_comparisons,
 )
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
 from wug.training.engine import initial_module
 
 
 def cell(successes, error):
-    return Cell(successes, 10, error=error, error_interval=(0.9 * error, 1.1 * error))
+    return Cell(successes, 10, {"error": Estimate.given(error, 0.9 * error, 1.1 * error)})
 
 
 def table(equality, far, alone, matching, other, baseline):

@@ -1,5 +1,6 @@
 """The claims on sequences, judged on tables made by hand."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from wug.experiments.faber2020.nsr_sequences import (
     cells_by_length,
     nsr_sequences,
 )
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
 from wug.training.engine import Fleet, initial_module
@@ -24,7 +26,7 @@ def verdicts(minimum, counting):
     for task, errors in (("minimum", minimum), ("counting", counting)):
         for length, e in zip(LENGTHS, errors, strict=False):
             cells["nsr", task, str(length)] = Cell(
-                None, 10, error=e, error_interval=(0.9 * e, 1.1 * e)
+                None, 10, {"error": Estimate.given(e, 0.9 * e, 1.1 * e)}
             )
     return [claim.evaluate(Table(cells)).verdict.value for claim in CLAIMS]
 
@@ -63,23 +65,26 @@ def test_trains_and_makes_cells_by_length(experiment):
     plan = TrainingPlan(steps=2, batch_size=8, evaluate_every=2)
     fleet = Fleet(replace(lot, plan=plan), device=torch.device("cpu"), compiled=False)
     records = [make_record(experiment.name, result, seconds=1.0) for result in fleet.train()]
+    records = [record.modernised() for record in records]
     cells = cells_by_length(records)
     name = lot.variants[0].labels["task"]
     assert set(cells) == {("nsr", name, str(length)) for length in (*LENGTHS, *LONGER)}
-    errors = [record.outcome["error_50"] for record in records]
-    assert cells["nsr", name, "50"].error == pytest.approx(sum(errors) / len(errors))
+    errors = [record.outcome["observed"]["error_50"] for record in records]
+    assert cells["nsr", name, "50"]["error"].value == pytest.approx(sum(errors) / len(errors))
     # The test set has sequences of 50.
-    assert errors == pytest.approx([record.outcome["test_error"] for record in records])
+    assert errors == pytest.approx(
+        [record.outcome["selected"]["test"]["error"] for record in records]
+    )
 
 
 def test_a_diverged_run_is_an_infinite_error(experiment):
     (lot,) = experiment.lots
     task = lot.variants[0].labels["task"]
-    outcome = {f"error_{length}": None for length in (*LENGTHS, *LONGER)}
+    observed = {f"error_{length}": math.nan for length in (*LENGTHS, *LONGER)}
 
     class Run:
         key = {"unit": "nsr", "task": task}
 
     run = Run()
-    run.outcome = outcome
-    assert cells_by_length([run])["nsr", task, "5"].error == float("inf")
+    run.outcome = {"solved": False, "observed": observed}
+    assert cells_by_length([run])["nsr", task, "5"]["error"].value == math.inf

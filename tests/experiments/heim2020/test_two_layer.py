@@ -18,6 +18,7 @@ from wug.experiments.heim2020.two_layer import (
     two_layer,
 )
 from wug.records import Record
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
 from wug.training.engine import initial_module
@@ -30,8 +31,7 @@ def table(value):
     cells = {}
     for key in product(MODELS, OPERATIONS, MEASURES):
         number = value(*key)
-        interval = (0.9 * number, 1.1 * number)
-        cells[key] = Cell(None, 10, error=number, error_interval=interval)
+        cells[key] = Cell(None, 10, {"error": Estimate.given(number, 0.9 * number, 1.1 * number)})
     return Table(cells)
 
 
@@ -70,7 +70,7 @@ def test_undecided_without_runs():
 
 def record(seed, error, count):
     key = {"model": "npu", "operation": "mul", "seed": seed}
-    outcome = {"test_error": error, "nonzero": count}
+    outcome = {"selected": {"test": {"error": error}}, "observed": {"nonzero": count}}
     return Record(experiment="e", key=key, config={}, seed=seed, outcome=outcome)
 
 
@@ -78,15 +78,15 @@ def test_summaries_of_records():
     errors = (1.0, 2.0, 4.0, math.nan, 3.0)
     records = [record(seed, error, 10 * seed) for seed, error in enumerate(errors)]
     cells = summary_cells(records)
-    assert {key[-1]: cell.error for key, cell in cells.items()} == {
+    assert {key[-1]: cell["error"].value for key, cell in cells.items()} == {
         "median": 3.0,  # a diverged run is larger than all
         "spread": 1.0,
         "nonzero": 20.0,
     }
     assert all(cell.trials == 5 and cell.successes is None for cell in cells.values())
-    low, high = cells["npu", "mul", "median"].error_interval
-    assert 1.0 <= low < 3.0 < high <= DIVERGED
-    assert np.isfinite(high)
+    median = cells["npu", "mul", "median"]["error"]
+    assert 1.0 <= median.low < 3.0 < median.high <= DIVERGED
+    assert np.isfinite(median.high)
 
 
 # What starts elsewhere than in U(0, 0.1): parameter -> value.

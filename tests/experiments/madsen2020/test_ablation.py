@@ -4,6 +4,7 @@ from torch.testing import assert_close
 
 from wug.core.schedules import Ramp
 from wug.experiments.madsen2020.ablation import CLAIMS, HIDDEN_SIZES, MODELS, ablation
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
 from wug.study.judgements import Verdict
@@ -25,12 +26,11 @@ def verdicts(changes: dict[str, dict] | None = None) -> dict[str, Verdict]:
         larger = picture[model] | (changes or {}).get(model, {})
         for size in HIDDEN_SIZES:
             numbers = larger | ({"successes": 50} if size == "2" else {})
-            solved_at, sparsity = numbers["solved_at"], numbers["sparsity"]
+            known = {name: numbers[name] for name in ("solved_at", "sparsity")}
             cells[model, size] = Cell(
-                trials=50,
-                solved_at_interval=(0.99 * solved_at, 1.01 * solved_at),
-                sparsity_interval=(0.99 * sparsity, 1.01 * sparsity),
-                **numbers,
+                numbers["successes"],
+                50,
+                {name: Estimate.given(v, 0.99 * v, 1.01 * v) for name, v in known.items()},
             )
     return {claim.key: claim.evaluate(Table(cells)).verdict for claim in CLAIMS}
 

@@ -16,6 +16,7 @@ from wug.experiments.madsen2020 import (
     regularisation,
     two_layer,
 )
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.experiment import RunOptions
 from wug.study.judgements import Verdict
@@ -151,10 +152,10 @@ def cells(draw) -> Cell:
     return Cell(
         draw(st.integers(0, trials)),
         trials,
-        solved_at,
-        sparsity,
-        (solved_at - spread, solved_at + spread),
-        (sparsity - spread, sparsity + spread),
+        {
+            name: Estimate.given(value, value - spread, value + spread)
+            for name, value in (("solved_at", solved_at), ("sparsity", sparsity))
+        },
     )
 
 
@@ -176,9 +177,10 @@ def test_halved_sparsity_errors_decide_nothing(name, claim):
     """Which printed errors are halved is unknown; undoing it in any one row changes no verdict."""
     table = published_table(PUBLISHED[name]).cells
     for key, cell in table.items():
-        if cell.sparsity is not None and cell.sparsity_interval is not None:
-            low, high = cell.sparsity_interval
-            whole = replace(cell, sparsity=2 * cell.sparsity, sparsity_interval=(2 * low, 2 * high))
+        error = cell["sparsity"]
+        if error.has_interval:
+            doubled = Estimate.given(2 * error.value, 2 * error.low, 2 * error.high)
+            whole = replace(cell, values={**cell.values, "sparsity": doubled})
             assert verdict(claim, {**table, key: whole}) is verdict(claim, table)
 
 
@@ -186,15 +188,11 @@ def test_halved_sparsity_errors_decide_nothing(name, claim):
 def test_medians_confirm_what_means_say(name, claim):
     """The printed means of solved-at are no sample means; the medians are sound."""
     rows = PUBLISHED[name]
-    medians = {
-        row.key: replace(
-            row.cell,
-            solved_at=row.solved_at_median,
-            # No interval of a median is printed: "significantly" is judged at face value here.
-            solved_at_interval=row.solved_at_median and (row.solved_at_median,) * 2,
-        )
-        for row in rows
-    }
+    medians = {}
+    for row in rows:
+        # No interval of a median is printed: "significantly" is judged at face value here.
+        median = Estimate.given(*[row.cell["solved_at_median"].value] * 3)
+        medians[row.key] = replace(row.cell, values={**row.cell.values, "solved_at": median})
     assert verdict(claim, medians) is verdict(claim, {row.key: row.cell for row in rows})
 
 

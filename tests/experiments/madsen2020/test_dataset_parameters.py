@@ -11,6 +11,7 @@ from wug.experiments.madsen2020.dataset_parameters import (
     PARAMETERS,
     dataset_parameters,
 )
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
 from wug.study.judgements import Verdict
@@ -22,10 +23,9 @@ SLOW = {"solved_at": 2.0, "sparsity": 0.1}
 def verdicts(nmu: dict, nac: dict) -> dict[str, Verdict]:
     cells = {
         (model, parameter, value): Cell(
-            trials=50,
-            solved_at_interval=(numbers["solved_at"],) * 2,
-            sparsity_interval=(numbers["sparsity"],) * 2,
-            **numbers,
+            numbers["successes"],
+            50,
+            {name: Estimate.given(*[numbers[name]] * 3) for name in ("solved_at", "sparsity")},
         )
         for model, numbers in (("nmu", nmu), ("nac_mul", nac))
         for parameter, values in PARAMETERS.items()

@@ -12,7 +12,7 @@ from wug.experiments.madsen2020.gating import (
     gating,
     mean_gate,
 )
-from wug.records import Record
+from wug.records import Record, read_outcome
 from wug.study.catalog import measured_table
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
@@ -97,10 +97,9 @@ def record(seed: int, operation: str, gate: float, solved: bool) -> Record:
         config={},
         seed=seed,
         outcome={
-            "gate": gate,
+            "observed": {"gate": gate, "sparsity": 0.1},
             "solved": solved,
             "solved_at": 1000 * seed if solved else None,
-            "sparsity_error": 0.1,
         },
     )
 
@@ -142,7 +141,9 @@ def test_the_gate_is_in_the_outcome():
     for result in fleet.results():
         module = initial_module(lot, result.seed)
         gate = mean_gate(module, dict(module.named_parameters()), x)["gate"]
-        assert result.outcome["gate"] == pytest.approx(gate.item(), rel=1e-5)
+        assert read_outcome(result.outcome)["observed"]["gate"] == pytest.approx(
+            gate.item(), rel=1e-5
+        )
 
 
 def test_cells_of_figure_9():
@@ -154,7 +155,14 @@ def test_cells_of_figure_9():
         record(5, "mul", math.nan, False),
         record(6, "add", 1.0, True),
     ]
-    cells = {key: (c.successes, c.trials, c.solved_at) for key, c in cells_by_gate(records).items()}
+    cells = {
+        key: (
+            c.successes,
+            c.trials,
+            None if math.isnan(c["solved_at"].value) else c["solved_at"].value,
+        )
+        for key, c in cells_by_gate(records).items()
+    }
     assert cells == {
         ("nalu", "mul", "add"): (0, 1, None),
         ("nalu", "mul", "mul"): (2, 3, 2500.0),

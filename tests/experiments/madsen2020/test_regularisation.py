@@ -2,6 +2,7 @@ import pytest
 
 from wug.core.schedules import Ramp
 from wug.experiments.madsen2020.regularisation import CHOSEN, CLAIMS, STRENGTHS, regularisation
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
 from wug.study.judgements import Verdict
@@ -15,7 +16,7 @@ def verdicts(successes: dict[str, int], sparsity: dict[str, float]) -> dict[str,
             error = sparsity.get(strength, 0.01)
             count = successes.get(strength, 25)
             cells[model, operation, strength] = Cell(
-                count, 25, sparsity=error, sparsity_interval=(error, error)
+                count, 25, {"sparsity": Estimate.given(error, error, error)}
             )
     return {claim.key: claim.evaluate(Table(cells)).verdict for claim in CLAIMS}
 

@@ -1,12 +1,13 @@
 """The claims on boolean functions, judged on tables made by hand."""
 
 from wug.experiments.reimann2019.nlrl_boolean import CLAIMS
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.tasks.extrapolation.boolean import FUNCTIONS
 
 
 def cell(successes, steps):
-    return Cell(successes, 100, solved_at=steps, solved_at_interval=(0.9 * steps, 1.1 * steps))
+    return Cell(successes, 100, {"solved_at": Estimate.given(steps, 0.9 * steps, 1.1 * steps)})
 
 
 def verdicts(one, eight, sixteen, steps_both, steps_and):

@@ -3,6 +3,7 @@
 from itertools import product
 
 from wug.experiments.schlor2020.magnitude import CLAIMS, MAGNITUDES, magnitude
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
 
@@ -13,7 +14,8 @@ def table(successes, error):
     cells = {}
     for key in product(("nalu", "inalu"), OPERATIONS, MAGNITUDES):
         value = error(float(key[-1]))
-        cells[key] = Cell(successes(*key), 100, error=value, error_interval=(0.9 * value, value))
+        known = {"error": Estimate.given(value, 0.9 * value, value)}
+        cells[key] = Cell(successes(*key), 100, known)
     return Table(cells)
 
 

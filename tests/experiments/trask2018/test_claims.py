@@ -6,6 +6,7 @@ from wug.experiments.trask2018._relative import above, below
 from wug.experiments.trask2018.identity import identity
 from wug.experiments.trask2018.recurrent import recurrent
 from wug.experiments.trask2018.static import static
+from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
 
@@ -33,12 +34,9 @@ def filled(table, error, iid_error):
     """Return our own table of the same cells, all with these errors, narrowly known."""
     cells = {}
     for key in table.cells:
-        outside, inside = error(key), iid_error(key)
-        cells[key] = Cell(
-            0, 100, error=outside, iid_error=inside,
-            error_interval=(0.99 * outside, 1.01 * outside),
-            iid_error_interval=(0.99 * inside, 1.01 * inside),
-        )  # fmt: skip
+        errors = {"error": error(key), "iid_error": iid_error(key)}
+        values = {name: Estimate.given(v, 0.99 * v, 1.01 * v) for name, v in errors.items()}
+        cells[key] = Cell(0, 100, values)
     return Table(cells)
 
 
@@ -73,8 +71,10 @@ def test_can_be_broken(name, claim):
 
 def test_relative_to_the_untrained_model():
     cells = {
-        ("random", "add"): Cell(None, 1, error=200.0, iid_error=10.0),
-        ("tanh", "add"): Cell(None, 1, error=90.0, iid_error=1.0),
+        (model, "add"): Cell(
+            None, 1, {"error": Estimate.given(error), "iid_error": Estimate.given(iid_error)}
+        )
+        for model, error, iid_error in (("random", 200.0, 10.0), ("tanh", 90.0, 1.0))
     }
     table = Table(cells, exact=True)
     assert below(table, "tanh", "add", 46).verdict.value == "held"

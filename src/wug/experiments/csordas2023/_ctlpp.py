@@ -72,11 +72,11 @@ def last_networks(records: Sequence[Record], *fields: str, keep: int) -> Mapping
     for key, runs in group_by(records, *fields).items():
         every: list[Any] = [run.outcome for run in sorted(runs, key=lambda run: run.seed)]
         outcomes = [
-            {**outcome, "test_error": outcome["final_test_error"]}
+            {**outcome, "selected": outcome["final"]}
             for outcome in every
-            if outcome["validation_error"] < CONVERGED
+            if 1 - outcome["final"]["validation"]["accuracy"] < CONVERGED
         ][:keep]
         if outcomes:
-            successes = sum(1 - outcome["test_error"] > SUCCESS for outcome in outcomes)
+            successes = sum(o["final"]["test"]["accuracy"] > SUCCESS for o in outcomes)
             cells[tuple(map(str, key))] = replace(measured_cell(outcomes), successes=successes)
     return cells

@@ -26,7 +26,7 @@ def all_above(table: Table, keys: Iterable[Key], bound: float, iid: bool = False
 
 def errors_within(first: Entry, second: Entry, gap: float) -> Judgement:
     """Judge whether two mean errors differ by less than a gap."""
-    a, b = first.error, second.error
+    a, b = first["error"], second["error"]
     farthest = max(a.high - b.low, b.high - a.low)
     closest = max(a.low - b.high, b.low - a.high)
     held, broken = farthest < gap, closest >= gap

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from statistics import fmean
 from typing import Any
 
 from wug.core.schedules import Constant
@@ -38,12 +37,12 @@ from wug.experiments.csordas2023._networks import (
     variant,
 )
 from wug.records import Record, where
-from wug.stats.runs import mean_error
-from wug.study.catalog import interval
+from wug.stats.measures import MEASURES, lookup
+from wug.stats.runs import estimate
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable, below_paper
-from wug.study.predicates import lower_error, slower
+from wug.study.predicates import larger, lower_error
 from wug.study.trainings import Run, Training
 
 # Our key -> the thesis' name: A (graves) and U (universal) are its two variants.
@@ -87,7 +86,7 @@ def _gates_learn_faster(table: Table) -> Judgement:
 
 def _longer_problems_take_longer(table: Table) -> Judgement:
     short, medium, long = (table.at(PONDERING, "length", length) for length in LENGTHS)
-    return all_of([slower(medium, short), slower(long, medium)])
+    return all_of(larger(*pair, "halting_steps") for pair in ((medium, short), (long, medium)))
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -150,13 +149,14 @@ def pondering(records: Sequence[Record]) -> Mapping[Key, Cell]:
     """Return how many steps the columns of problems of each length run for, as cells."""
     by_length: dict[str, list[float]] = {}
     for run in where(records, model=PONDERING, order="forward", steps="end"):
-        measured: Any = run.outcome.get("halting_steps", {})
-        for levels in measured.values():
-            for length, steps in levels.items():
+        measured: Any = lookup(run.outcome, "groups.selected") or {}
+        for split in measured.values():
+            for length, steps in split.get("halting_steps", {}).items():
                 by_length.setdefault(length, []).append(steps)
+    halting = MEASURES["halting_steps"]
     return {
         (PONDERING, "length", length): Cell(
-            None, len(steps), solved_at=fmean(steps), solved_at_interval=interval(mean_error(steps))
+            None, len(steps), {halting.name: estimate(halting, steps)}
         )
         for length, steps in by_length.items()
     }

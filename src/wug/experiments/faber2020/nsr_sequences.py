@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import nan
 from typing import Any, Literal
 
 import torch
@@ -20,7 +19,8 @@ from torch import nn
 
 from wug.models.sequence_fold import SequenceFold
 from wug.records import Record, group_by
-from wug.stats.runs import mean_error
+from wug.stats.measures import find_measure
+from wug.stats.runs import RunSummary
 from wug.study.claims import Cell, Claim
 from wug.study.experiment import Size
 from wug.study.judgements import all_of
@@ -70,11 +70,9 @@ def cells_by_length(records: Sequence[Record]) -> Mapping[tuple[str, ...], Cell]
     cells = {}
     for key, runs in group_by(records, "unit", "task").items():
         for length in (*LENGTHS, *LONGER):
-            outcomes: list[Any] = [run.outcome[f"error_{length}"] for run in runs]
-            error = mean_error([nan if value is None else value for value in outcomes])
-            cells[*map(str, key), str(length)] = Cell(
-                None, len(runs), error=error.value, error_interval=(error.low, error.high)
-            )
+            path = f"observed.error_{length}"
+            summary = RunSummary([run.outcome for run in runs], {path: find_measure(path)})
+            cells[*map(str, key), str(length)] = Cell(None, len(runs), {"error": summary[path]})
     return cells
 
 

@@ -28,6 +28,7 @@ from wug.core.schedules import After, Constant, Growth, Schedule
 from wug.functional.initialise import fill_uniform
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import Json, Record, group_by
+from wug.stats.measures import lookup
 from wug.stats.summary import bootstrap
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.experiment import Size
@@ -58,21 +59,18 @@ SOURCE = "mistry2022, section 6.4"
 def summary_cells(records: Sequence[Record]) -> dict[Key, Cell]:
     """Return median and spread of the errors, and the median number of parameters."""
     measures: dict[str, tuple[str, Callable[..., Any]]] = {
-        "median": ("test_error", np.median),
-        "spread": ("test_error", median_abs_deviation),
-        "nonzero": ("nonzero", np.median),
+        "median": ("selected.test.error", np.median),
+        "spread": ("selected.test.error", median_abs_deviation),
+        "nonzero": ("observed.nonzero", np.median),
     }
     cells = {}
     for key, runs in group_by(records, "model", "operation").items():
         for measure, (name, statistic) in measures.items():
-            values = [_number(run.outcome[name]) for run in runs]
+            values = [_number(lookup(run.outcome, name)) for run in runs]
             estimate = bootstrap(
                 values, statistic, rng=np.random.default_rng(0), method="percentile"
             )
-            interval = (estimate.low, estimate.high) if estimate.has_interval else None
-            cells[(*map(str, key), measure)] = Cell(
-                None, len(runs), error=estimate.value, error_interval=interval
-            )
+            cells[(*map(str, key), measure)] = Cell(None, len(runs), {"error": estimate})
     return cells
 
 

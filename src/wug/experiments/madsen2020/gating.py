@@ -37,6 +37,7 @@ from wug.experiments.madsen2020._training import (
 from wug.functional.weighted_sum import weighted_sum
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import Record
+from wug.stats.measures import lookup
 from wug.study.catalog import measured_cell
 from wug.study.claims import Cell, Claim, Entry, Key, Table
 from wug.study.experiment import Size
@@ -170,7 +171,7 @@ def cells_by_gate(records: Sequence[Record]) -> dict[Key, Cell]:
     """
     runs: dict[Key, list[Mapping[str, Any]]] = {}
     for record in records:
-        gate = cast(float, record.outcome["gate"])
+        gate = cast(float, lookup(record.outcome, "observed.gate"))
         if not isnan(gate):
             side = "add" if gate > 0.5 else "mul"
             key = (str(record.key["model"]), str(record.key["operation"]), side)

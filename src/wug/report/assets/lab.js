@@ -23,10 +23,10 @@
   function chosen() {
     const network = networks[get("network").selectedIndex];
     if (!network) return;
-    const { tokens, test_error: error } = network;
+    const { tokens, accuracy } = network;
     get("about").textContent = [
       tokens.length ? `Tokens: ${tokens.join(" ")}` : "It reads numbers.",
-      typeof error === "number" ? `right answers in the test: ${percent(1 - error)}` : "",
+      typeof accuracy === "number" ? `right answers in the test: ${percent(accuracy)}` : "",
     ].filter(Boolean).join(" · ");
     get("input").value = network.example;
     get("answer").replaceChildren();

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wug.report.cells import TITLES, label, name_of, ratio, words
+from wug.report.cells import label, measures, name_of, ratio, words
 from wug.report.charts import Chart, diverging, heat_map
 from wug.report.markup import Markup, json_block, markup, slug, tag
 from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources
-from wug.stats.comparison_table import SHARES
 from wug.stats.interval import Estimate
+from wug.stats.measures import Measure
 
-MEASURES = ("success", "accuracy", "iid_accuracy", "error", "iid_error", "solved_at")
-NAMES = (
-    "success", "right out of distribution", "right in distribution", "error out of distribution",
-    "error in distribution", "solved at",
-)  # fmt: skip
 TIPS = {"row": "row", "column": "column", "first": "first", "second": "second",
         "verdict": "95 % intervals"}  # fmt: skip
 FIELDS = ("row", "column", "first", "second", "difference", "colour", "text", "verdict")
@@ -33,18 +28,12 @@ def make(sources: Sources) -> Iterator[Page]:
     several = {key: runs for key, runs in sources.experiments.items() if len(runs) > 1}
     if not several:
         return
-    data = {
-        slug(key): {"title": runs[0].title, "runs": [run_data(run) for run in runs],
-                    "measure": start(runs)}
-        for key, runs in several.items()
-    }  # fmt: skip
-    pairs = several.items()
+    data = {slug(key): experiment_data(runs) for key, runs in several.items()}
     choices = [
-        choice("Experiment", "experiment", [(slug(k), r[0].title) for k, r in pairs]),
-        choice("First run", "first", []),
-        choice("Second run", "second", []),
-        choice("Measure", "measure", list(zip(MEASURES, NAMES, strict=True)),
-               start(next(iter(several.values())))),
+        choice("Experiment", "experiment", [(slug(k), r[0].title) for k, r in several.items()]),
+        *(choice(name, key) for name, key in (
+            ("First run", "first"), ("Second run", "second"), ("Measure", "measure"),
+        )),
     ]  # fmt: skip
     charts = [
         tag("div", chart(runs).to_html(), data_experiment=slug(key), hidden=True)
@@ -60,23 +49,35 @@ def make(sources: Sources) -> Iterator[Page]:
     yield Page(path="compare.html", title="Compare two runs", body=markup(body))
 
 
-def start(runs: list[RunSource]) -> int:
-    """Return the place of the measure that a comparison begins with: the runs' own, if shared."""
-    own = {run.table.measure for run in runs[:2]}
-    shared = own.pop() if len(own) == 1 else MEASURES[0]
-    return MEASURES.index(shared) if shared in MEASURES else 0
-
-
-def choice(name: str, key: str, options: list[tuple[str, str]], chosen: int = 0) -> Markup:
-    """Return a choice; the place of what is chosen at first is given."""
-    inside = [
-        tag("option", text, value=value, selected=bool(chosen) and place == chosen)
-        for place, (value, text) in enumerate(options)
-    ]
+def choice(name: str, key: str, options: Sequence[tuple[str, str]] = ()) -> Markup:
+    """Return a choice; the page fills one without options."""
+    inside = [tag("option", text, value=value) for value, text in options]
     return tag("label", name, tag("select", inside, data_choice=key), class_="choice")
 
 
-def run_data(run: RunSource) -> dict[str, Any]:
+def shared_measures(runs: Sequence[RunSource]) -> list[Measure]:
+    """Return what the cells of some runs have; the own measure of two that share it is first."""
+    found = {m.name: m for run in runs for m in measures(run.table)}
+    own = {run.table.measure.name for run in runs[:2]}
+    first = own.pop() if len(own) == 1 else "success"
+    return sorted(found.values(), key=lambda measure: measure.name != first)
+
+
+def experiment_data(runs: Sequence[RunSource]) -> dict[str, Any]:
+    """Return what the page needs of the runs of an experiment, as plain JSON data."""
+    shared = shared_measures(runs)
+    return {
+        "title": runs[0].title,
+        "measures": [
+            {"name": m.name, "title": m.title.lower(), "share": m.is_share,
+             "sign": 1 if m.better == "higher" else -1}
+            for m in shared
+        ],
+        "runs": [run_data(run, shared) for run in runs],
+    }  # fmt: skip
+
+
+def run_data(run: RunSource, shared: Sequence[Measure]) -> dict[str, Any]:
     """Return the numbers of a run: value, low and high of each measure, by row and column.
 
     JSON has no infinity: what diverged has no value but a word after its limits.
@@ -84,7 +85,7 @@ def run_data(run: RunSource) -> dict[str, Any]:
     cells = []
     for cell in run.table.shown():
         if cell.ours is not None:
-            estimates = [getattr(cell.ours, measure) for measure in MEASURES]
+            estimates = [cell.ours.get(measure.name, Estimate.none()) for measure in shared]
             cells.append([label(cell.row), cell.column, list(map(numbers, estimates))])
     return {"label": run.label, "page": run.page, "cells": cells}
 
@@ -102,14 +103,14 @@ def figures(sources: Sources) -> Iterator[Chart]:
     if len(sources.runs) < 2:
         return
     first, second, *_ = sources.runs
-    for measure in MEASURES:
+    for measure in shared_measures([first, second]):
         rows = compared(first, second, measure)
         if rows:
             name = f"compare-{name_of(measure)}"
-            yield chart([first, second], name=name, title=TITLES[measure], rows=rows)
+            yield chart([first, second], name=name, title=measure.title, rows=rows)
 
 
-def compared(first: RunSource, second: RunSource, measure: str) -> list[list[Any]]:
+def compared(first: RunSource, second: RunSource, measure: Measure) -> list[list[Any]]:
     """Return the rows of the chart, as site.js does: all cells that one of two runs has.
 
     Args:
@@ -119,7 +120,7 @@ def compared(first: RunSource, second: RunSource, measure: str) -> list[list[Any
     """
     sides = [
         {
-            (label(cell.row), cell.column): getattr(cell.ours, measure)
+            (label(cell.row), cell.column): cell.ours.get(measure.name, Estimate.none())
             for cell in run.table.shown()
             if cell.ours is not None
         }
@@ -138,7 +139,7 @@ def compared(first: RunSource, second: RunSource, measure: str) -> list[list[Any
     ]  # fmt: skip
 
 
-def spell(estimate: Estimate, measure: str) -> str:
+def spell(estimate: Estimate, measure: Measure) -> str:
     """Return one side of a cell."""
     if math.isinf(estimate.value):
         return DIVERGED
@@ -147,7 +148,7 @@ def spell(estimate: Estimate, measure: str) -> str:
     return words(estimate.value, estimate.low, estimate.high, measure)
 
 
-def difference(one: Estimate, two: Estimate, measure: str) -> tuple[float | None, float, str]:
+def difference(one: Estimate, two: Estimate, measure: Measure) -> tuple[float | None, float, str]:
     """Return the difference, its place on the scale of colours, and its text."""
     a, b = one.value, two.value
     if math.isinf(a) or math.isinf(b):
@@ -158,12 +159,13 @@ def difference(one: Estimate, two: Estimate, measure: str) -> tuple[float | None
     points = a - b
     if points == 0:
         return 0.0, 0.0, "·"
-    if measure in SHARES:
-        return points, 2 * points, f"{100 * points:+.0f}"
+    sign = 1 if measure.better == "higher" else -1
+    if measure.is_share:
+        return points, 2 * sign * points, f"{100 * points:+.0f}"
     if not (a > 0 and b > 0):
         return points, 0.0, "?"
     power = math.log10(a) - math.log10(b)
-    return points, -power / 2, f"×{ratio(power)}"
+    return points, sign * power / 2, f"×{ratio(power)}"
 
 
 def verdict(one: Estimate, two: Estimate) -> str:

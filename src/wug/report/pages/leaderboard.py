@@ -11,8 +11,8 @@ from typing import NamedTuple
 from wug.report.markup import Markup, data_table, markup, tag
 from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources, unit_page
-from wug.report.table_text import number
 from wug.stats.comparison_table import TableCell
+from wug.stats.measures import MEASURES, Measure
 from wug.stats.runs import RunSummary
 
 # Others come behind, in the order of the alphabet; the tasks of old catalogs say nothing.
@@ -39,29 +39,37 @@ class Contest:
     """
 
     title: str
-    measure: str
+    measure: Measure
     runs: dict[Model, list[RunSummary]] = field(default_factory=dict)
+
+    @property
+    def counts_answers(self) -> bool:
+        """Whether its measure is a share of answers; else what was solved counts."""
+        return self.measure.is_share and self.measure.name != "success"
 
     def score(self, model: Model) -> float:
         """Return the share of right answers out of distribution, or of solved trainings."""
         runs = self.runs[model]
-        if self.measure == "accuracy":
-            # What diverged answers nothing.
-            values = [run.accuracy.value for run in runs]
-            return fmean(value if math.isfinite(value) else 0.0 for value in values)
+        if self.counts_answers:
+            return fmean(run[self.measure.name].value for run in runs)
         return sum(run.successes for run in runs) / sum(run.trials for run in runs)
 
     def inside(self, model: Model) -> float:
         """Return the share of right answers in distribution; NaN where answers don't count."""
-        if self.measure != "accuracy":
-            return math.nan
-        return fmean(run.iid_accuracy.value for run in self.runs[model])
+        name = self.measure.inside if self.counts_answers else ""
+        values = [run[name].value for run in self.runs[model] if name in run]
+        return fmean(values) if values else math.nan
 
     def errors(self, model: Model) -> str:
         """Spell the median errors in and out of distribution."""
-        inside = [v for run in self.runs[model] for v in run.validation_errors]
-        outside = [v for run in self.runs[model] for v in run.test_errors]
-        return f"{spelled(inside)} → {spelled(outside)}" if inside and outside else ""
+        whole = MEASURES["error"] if self.measure.is_share else self.measure
+        inside, outside = (
+            [value for run in self.runs[model] if name in run for value in run.of_runs(name)]
+            for name in (whole.inside, whole.name)
+        )
+        if not inside or not outside:
+            return ""
+        return f"{spelled(inside, whole)} → {spelled(outside, whole)}"
 
 
 Contests = dict[str, list[Contest]]
@@ -184,7 +192,7 @@ def mean_cell(model: Model, contests: Sequence[Contest]) -> Markup:
 
 def in_words(inside: float) -> str:
     """Spell the share of right answers in distribution."""
-    return f"in distribution {number(inside, 'accuracy')}"
+    return f"in distribution {MEASURES['accuracy'].text(inside)}"
 
 
 def share_cell(share: float | None, words: str) -> Markup:
@@ -193,15 +201,15 @@ def share_cell(share: float | None, words: str) -> Markup:
         return tag("td", class_="number", data_sort="-1")
     bar = tag("span", class_="share", style=f"width:{100 * share:.0f}%")
     return tag(
-        "td", tag("b", number(share, "success")), tag("small", words), bar, class_="number board",
-        data_sort=share,
+        "td", tag("b", MEASURES["success"].text(share)), tag("small", words), bar,
+        class_="number board", data_sort=share,
     )  # fmt: skip
 
 
-def spelled(errors: Sequence[float]) -> str:
-    """Spell the median of errors; a diverged training is worse than any other."""
-    middle = median(math.inf if math.isnan(error) else error for error in errors)
-    return "∞" if middle == math.inf else number(middle, "error")
+def spelled(values: Sequence[float], measure: Measure) -> str:
+    """Spell the median; a diverged training is worse than any other."""
+    middle = median(values)
+    return "∞" if middle == math.inf else measure.text(middle)
 
 
 PAGE = PageKind(

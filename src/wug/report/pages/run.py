@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from wug.records import Record, group_by
-from wug.report.cells import TITLES, label, measures, tables
+from wug.report.cells import label, measures, tables
 from wug.report.charts import Chart, switch
 from wug.report.levels import by_level
 from wug.report.markup import (
@@ -22,9 +22,9 @@ from wug.report.markup import (
 )
 from wug.report.page import Page, PageKind, attempted, duration, facts
 from wug.report.sources import RunSource, Sources
-from wug.report.table_text import number
 from wug.report.trainings import curves, solved_runs
-from wug.stats.comparison_table import MEASURES, rows_of_data
+from wug.stats.comparison_table import rows_of_data
+from wug.stats.measures import Measure
 
 MOST_LETTERS = 4000
 
@@ -83,7 +83,7 @@ def results(run: RunSource) -> Markup:
             "div",
             [chart.to_html() for chart in shown(run, measure)],
             class_="beside",
-            data_title=TITLES[measure],
+            data_title=measure.title,
         )
         for measure in found
     ]
@@ -95,7 +95,7 @@ def results(run: RunSource) -> Markup:
     )
 
 
-def shown(run: RunSource, measure: str) -> list[Chart]:
+def shown(run: RunSource, measure: Measure) -> list[Chart]:
     """Return the charts of a measure; of one column, the intervals say more than two maps."""
     charts = tables(run.table, measure)
     if len(run.table.columns) > 1:
@@ -112,15 +112,15 @@ def cells(run: RunSource) -> Markup:
             data["column"],
             "" if data["trials"] is None else f"{data['successes']} of {data['trials']}",
         ]
-        for measure in MEASURES:
-            ours, theirs = (data.get(f"{who}{measure}_value") for who in ("", "published_"))
-            line.append("" if ours is None else number(ours, measure))
-            line.append("" if theirs is None else number(theirs, measure))
+        for measure in run.table.measures:
+            for who in ("", "published_"):
+                value = data.get(f"{who}{measure.name}_value")
+                line.append("" if value is None else measure.text(value))
         line.append({True: "agree", False: "apart", None: ""}[data["agrees"]])
         rows.append(line)
     headings = ["row", "column", "solved"]
-    for measure in MEASURES:
-        headings += [TITLES[measure].lower(), "published"]
+    for measure in run.table.measures:
+        headings += [measure.title.lower(), "published"]
     headings.append("success rates")
     kept = [i for i in range(len(headings)) if any(row[i] != "" for row in rows)]
     return data_table(

@@ -11,12 +11,7 @@ from wug.report.markup import Markup, data_table, markup, tag
 from wug.report.page import Page, PageKind, attempted, facts
 from wug.report.sources import RunSource, Sources, unit_page
 from wug.stats.comparison_table import TableCell
-
-MEASURES = ("success", "accuracy", "iid_accuracy", "error", "iid_error", "solved_at")
-HEADINGS = (
-    "success", "right out of distribution", "right in distribution", "error out of distribution",
-    "error in distribution", "solved at",
-)  # fmt: skip
+from wug.stats.interval import Estimate
 
 
 def make(sources: Sources) -> Iterator[Page]:
@@ -80,6 +75,7 @@ def page(key: str, entry: Mapping[str, Any], cells: list[tuple[RunSource, TableC
 def result_table(key: str, cells: list[tuple[RunSource, TableCell]]) -> Markup:
     """Return all results of one unit; where its rows have other names, these are part of a case."""
     rows = []
+    measures = list({m.name: m for run, _ in cells for m in run.table.measures}.values())
     unnamed = int({cell.row[0] for _, cell in cells} == {key})
     for run, cell in cells:
         line: list[object] = [
@@ -87,18 +83,20 @@ def result_table(key: str, cells: list[tuple[RunSource, TableCell]]) -> Markup:
             tag("td", run.label, class_="date"),
             tag("td", label((*cell.row[unnamed:], cell.column)), class_="date"),
         ]
-        for measure in MEASURES:
-            estimate, printed = getattr(cell.ours, measure), cell.printed(measure)
-            known = estimate.value == estimate.value
-            text = words(estimate.value, estimate.low, estimate.high, measure) if known else ""
+        estimates: Mapping[str, Estimate] = cell.ours or {}
+        for measure in measures:
+            ours = estimates.get(measure.name, Estimate.none())
+            printed = cell.printed(measure.name)
+            known = ours.value == ours.value
+            text = words(ours.value, ours.low, ours.high, measure) if known else ""
             beside = "" if printed is None else words(printed["value"], None, None, measure)
-            value = estimate.value if known else ""
+            value = ours.value if known else ""
             line.append(tag("td", text, class_="number", data_sort=value))
             line.append(tag("td", beside, class_="number soft"))
         rows.append(line)
     headings = ["experiment", "run", "case"]
-    for heading in HEADINGS:
-        headings += [heading, "published"]
+    for measure in measures:
+        headings += [measure.title.lower(), "published"]
     empty = Markup('<td class="number soft"></td>')
     kept = [
         i

@@ -1,0 +1,109 @@
+"""What `wug show` says of shipped results is what it said before measures were data.
+
+The fixture was made by the last version in which each measure was spelled out. What has changed on
+purpose since then is listed in `ON_PURPOSE`. Of experiments whose results were made again with
+other data, the packs of that time are shown.
+"""
+
+import json
+import lzma
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wug.cli import show as module
+from wug.cli.show import show
+from wug.core import index
+from wug.records import Run, read_run
+from wug.stats.comparison_table import ResultTable, make_table
+
+ROOT = Path(__file__).parents[2]
+FIXTURE = ROOT / "tests" / "fixtures" / "shown" / "before.json.xz"
+BEFORE: dict[str, dict[str, str]] = json.loads(lzma.decompress(FIXTURE.read_bytes()))
+WAYS: dict[str, dict[str, Any]] = {
+    "claims": {"claims": True},
+    "json": {"json": True},
+    "csv": {"csv": True},
+    "latex": {"latex": True},
+    "markdown": {"markdown": True},
+    "legacy": {"csv": True, "legacy": True},
+    "relative": {"relative": True},
+    "against": {"against": "results/mistry2022.single_module/paper-shared"},
+}
+# Run, way -> why it differs. Halting steps have a measure and a chart of their own now, but no
+# shipped results have them.
+ON_PURPOSE: dict[tuple[str, str], str] = {}
+OPTION = re.compile(r"--(\w+) ((?:(?!--).)+)")
+NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
+
+
+def same(one: str, other: str, tolerance: float = 1e-6) -> bool:
+    """Say whether words are equal, and numbers but for the last digits of another machine's."""
+    (words, numbers), (other_words, other_numbers) = (
+        (parts[::2], parts[1::2]) for parts in map(NUMBER.split, (one, other))
+    )
+    return words == other_words and all(
+        a == b or float(a) == pytest.approx(float(b), rel=tolerance, abs=1e-12)
+        for a, b in zip(numbers, other_numbers, strict=True)
+    )
+
+
+@pytest.fixture(autouse=True)
+def _each_table_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the table of a run once and not once for each way to show it."""
+    tables = cache(make_table)
+
+    def table(run: Run, *, measure: str | None = None, **options: Any) -> ResultTable:
+        made = tables(run, **options)
+        return made if measure is None else made.showing(measure)
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(module, "read_run", cache(read_run))
+    monkeypatch.setattr(module, "make_table", table)
+
+
+@pytest.mark.parametrize("run", BEFORE)
+def test_results_are_shown_as_before(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for way, before in BEFORE[run].items():
+        show(run, **WAYS.get(way, {"measure": way}))
+        now = capsys.readouterr().out
+        assert same(before, now) or (run, way) in ON_PURPOSE, f"{run}: wug show, {way}"
+
+
+def test_every_shipped_experiment_is_among_them() -> None:
+    shipped = {path.parts[-2] for path in (ROOT / "results").glob("*/*")}
+    assert shipped <= {Path(run).parts[-2] for run in BEFORE}
+
+
+def test_a_changed_number_is_seen() -> None:
+    assert same("nau 12.3456789 -1e-17", "nau 12.34567891 0.0")
+    assert not same("nau 12.3", "nau 12.4") and not same("nau -1.0", "nau 1.0")
+    assert not same("nau 1.0", "nmu 1.0")
+
+
+@pytest.mark.parametrize("run", BEFORE)
+def test_claims_are_judged_as_before(run: str) -> None:
+    from wug.study.catalog import make_catalog
+    from wug.study.experiment import RunOptions
+
+    folder = read_run(run)
+    before = folder.catalog()
+    options = {name: words.split() for name, words in OPTION.findall(before["command"])}
+    chosen = RunOptions(
+        scale=options["scale"][0],
+        only=tuple(options.get("only", ())),
+        streams=options.get("streams", [None])[0],
+    )
+    experiment = index.get("experiment", folder.experiment)(chosen)
+    after = make_catalog(experiment, list(folder.records()), before["command"])
+    assert len(after["claims"]) == len(before["claims"])
+    for new, old in zip(after["claims"], before["claims"], strict=True):
+        for who in ("ours", "published"):
+            # A half in the third digit of a mean is rounded this way or that.
+            assert same(json.dumps(old[who]), json.dumps(new[who]), 2e-3), new["key"]
+    assert experiment.layout.measure in {measure["name"] for measure in after["measures"]}
