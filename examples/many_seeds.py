@@ -1,8 +1,8 @@
 """Train a module of your own with many seeds at once, and see how often it finds the rule.
 
-The module is a plain nn.Module. Its replicas are stacked, here 2 operations x 3 ranges x 10
-seeds, and all of them are trained as one program. Solved means: right far outside the training range.
-How often that happens depends on the range, not on the operation alone.
+The module is a plain nn.Module. Its replicas, here 2 operations x 3 ranges x 10 seeds, are stacked
+and trained as one program. Solved means: right far outside the training range. How often that
+happens depends on the range, not on the operation alone.
 
     python examples/many_seeds.py
 """

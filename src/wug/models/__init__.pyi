@@ -1,0 +1,9 @@
+# Written by python -m wug.core.index.
+from wug.models.arithmetic_stack import ArithmeticStack as ArithmeticStack
+from wug.models.gated_piecewise import GatedPiecewise as GatedPiecewise
+from wug.models.lstm import LSTM as LSTM
+from wug.models.ndr import NDR as NDR
+from wug.models.recurrent_network import RecurrentNetwork as RecurrentNetwork
+from wug.models.recurrent_stack import RecurrentStack as RecurrentStack
+from wug.models.sequence_fold import SequenceFold as SequenceFold
+from wug.models.transformer import Transformer as Transformer
