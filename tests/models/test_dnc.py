@@ -56,9 +56,7 @@ def test_carried_state_includes_everything():
         state = pickle.loads(pickle.dumps(pytree.tree_map(torch.Tensor.detach, first.state)))
         rest = model(x[:, cut:], state=state)
         assert torch.equal(torch.cat((first.answer, rest.answer), 1), whole.answer)
-        pairs = zip(
-            pytree.tree_leaves(rest.state), pytree.tree_leaves(whole.state), strict=True
-        )
+        pairs = zip(pytree.tree_leaves(rest.state), pytree.tree_leaves(whole.state), strict=True)
         assert all(torch.equal(a, b) for a, b in pairs)
     assert all(len(part) == 3 for part in pytree.tree_leaves(whole.state))
 
@@ -78,12 +76,12 @@ def test_first_weights():
 
 
 def test_tokens_are_embedded():
-    model = make(embedding_features=5)
+    model = make(tokens=True, embedding_features=5)
     tokens = torch.tensor([[1, 3, 0], [2, 2, 1]])
-    vectors = make(embedding_features=5)
+    vectors = make(tokens=True, embedding_features=5)
     vectors.embedding, vectors.in_features = None, 5
     assert_close(model(tokens).answer, vectors(model.embedding[tokens]).answer)
-    assert 0.5 < DNC(400, 3, embedding_features=5).embedding.std() < 1.5
+    assert 0.5 < DNC(400, 3, tokens=True).embedding.std() < 1.5
 
 
 def test_trace_has_everything_per_step():
@@ -111,4 +109,4 @@ def test_bad_arguments():
     with pytest.raises(UserError, match=r"x must be vectors \(batch, seq, 4\); got \(2, 5\)"):
         make()(torch.zeros(2, 5, dtype=torch.int64))
     with pytest.raises(UserError, match=r"tokens \(batch, seq\), int64; got \(2, 5, 4\)"):
-        make(embedding_features=3)(draw(2, 5, 4))
+        make(tokens=True)(draw(2, 5, 4))

@@ -32,7 +32,7 @@ def step_inputs(owner: str, x: Tensor, in_features: int, embedding: Tensor | Non
     tokens = embedding is not None
     if x.dim() != (2 if tokens else 3) or x.is_floating_point() == tokens:
         wanted = "tokens (batch, seq), int64" if tokens else f"vectors (batch, seq, {in_features})"
-        hint = "" if tokens else " For tokens, build it with embedding_features."
+        hint = "" if tokens else " For tokens, build it with tokens=True."
         raise UserError(f"{owner}: x must be {wanted}; got {tuple(x.shape)}, {x.dtype}.{hint}")
     if not tokens and x.shape[-1] != in_features:
         raise UserError(

@@ -68,7 +68,7 @@ class DNC(nn.Module):
         changes, see `DNCMemory`; there the answer has two biases, whose sum is one.
 
     Args:
-        in_features: Number of inputs of a step; with embedding_features, size of the vocabulary.
+        in_features: Number of inputs of a step; with tokens, size of the vocabulary.
         out_features: Number of outputs of a step.
         controller: ``"lstm"`` or ``"feed_forward"``.
         controller_features: Size of each of the controller's layers.
@@ -80,7 +80,8 @@ class DNC(nn.Module):
         deallocation: Whether cells that are freed are erased (D).
         sharpening: Whether links are sharpened (S).
         mask_floor: The least value of a mask; 0.1 in csordas2023's associative recall.
-        embedding_features: If given, inputs are tokens, and this is the size of their embedding.
+        tokens: Whether inputs are tokens, which are embedded, instead of vectors.
+        embedding_features: Size of the embedding of tokens.
         version: ``"text"`` or ``"as_published"``.
         generator: Source of the initial weights.
         device: As for any torch layer.
@@ -118,7 +119,8 @@ class DNC(nn.Module):
         deallocation: bool = True,
         sharpening: bool = True,
         mask_floor: float = 0.0,
-        embedding_features: int | None = None,
+        tokens: bool = False,
+        embedding_features: int = 128,
         version: Literal["text", "as_published"] = "text",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -130,7 +132,7 @@ class DNC(nn.Module):
             "out_features": out_features,
             "controller_features": controller_features,
             "num_layers": num_layers,
-            "embedding_features": 1 if embedding_features is None else embedding_features,
+            "embedding_features": embedding_features,
         }.items():
             require_at_least("DNC", name, size, 1)
         require_choice("DNC", "controller", controller, ("lstm", "feed_forward"))
@@ -144,11 +146,8 @@ class DNC(nn.Module):
             mask_floor=mask_floor, version=version, generator=generator, device=device, dtype=dtype,
         )  # fmt: skip
         empty = self.memory.weight.new_empty
-        self.embedding = (
-            None if embedding_features is None
-            else nn.Parameter(empty(in_features, embedding_features))
-        )  # fmt: skip
-        seen = (embedding_features or in_features) + self.memory.out_features
+        self.embedding = nn.Parameter(empty(in_features, embedding_features)) if tokens else None
+        seen = (embedding_features if tokens else in_features) + self.memory.out_features
         self.layer_weights = nn.ParameterList(
             nn.Parameter(empty(self.num_rows, self.layer_inputs(layer, seen)))
             for layer in range(num_layers)
@@ -198,7 +197,9 @@ class DNC(nn.Module):
         reads = self.weight.new_zeros(rows, self.memory.out_features)
         return DNCState(layers, layers, reads, self.memory.initial_state(rows))
 
-    def control(self, x: Tensor, state: DNCState) -> tuple[Tensor, tuple[Tensor, ...], ...]:
+    def control(
+        self, x: Tensor, state: DNCState
+    ) -> tuple[Tensor, tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Run the controller: its output, and the outputs and memories of an LSTM's layers."""
         seen = torch.cat((x, state.reads), -1)
         layers = zip(self.layer_weights, self.layer_biases, strict=True)
