@@ -16,6 +16,7 @@ from functorch.compile import (  # type: ignore[import-untyped]
     min_cut_rematerialization_partition,
 )
 from torch import Tensor
+from torch._inductor.decomposition import select_decomp_table
 from torch.autograd.function import once_differentiable
 from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
@@ -80,6 +81,8 @@ class Unrolled:
             fw_compiler=keep("forward"),
             bw_compiler=keep("backward"),
             partition_fn=min_cut_rematerialization_partition,
+            # In small operations, what is cheap to compute anew is not kept.
+            decompositions=select_decomp_table(),
         )
         examples = [leaf.detach().clone().requires_grad_() for leaf in leaves]
         outputs = traced(x.detach().clone().requires_grad_(x.requires_grad), *examples)
