@@ -22,8 +22,7 @@ def test_smoke(capsys):
     assert "bar 15" in capsys.readouterr().out
 
 
-def test_repeat_copy_repeats():
-    x, y = dnc_step.repeat_copy(150)
-    assert x.shape == (16, 150, 9)
-    assert (y[:, 15:29, :8] == (x[:, :14, :8] + 1) / 2).all()
-    assert x[..., 8].sum(1).tolist() == [5] * 16 and not y[..., 8].any()
+def test_the_problem_is_that_of_the_bars():
+    x, y = dnc_step.repeat_copy(5)
+    assert x.shape == y.shape == (16, 150, 9)
+    assert dnc_step.repeat_copy(34)[0].shape[1] >= 1_000

@@ -55,6 +55,12 @@ def test_allocation_has_gradients_where_cells_are_empty(dtype):
     assert_close(gradient, torch.tensor([0.5, 0.0], dtype=dtype))
 
 
+def test_rounding_below_zero_is_no_number_missing():
+    below = torch.tensor([-1e-7, 0.5, -1e-7])
+    assert_close(allocation_weights(below), torch.tensor([1.0, 0.0, 0.0]), atol=1e-6, rtol=0)
+    assert sharpened(torch.tensor([[-1e-3, 0.5]]), torch.tensor([3.0])).isfinite().all()
+
+
 @pytest.mark.parametrize("heads", [1, 3])
 def test_look_up_is_a_softmax_of_cosines(heads):
     memory, keys, masks = draw(5, 4), draw(heads, 4, seed=1) - 0.5, draw(heads, 4, seed=2)

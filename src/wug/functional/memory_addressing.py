@@ -128,7 +128,8 @@ def allocation_weights(usage: Tensor, floor: float = 0.0) -> Tensor:
     index = torch.arange(usage.shape[-1], device=usage.device)
     earlier = index < index.unsqueeze(-1)
     before = (other < own) | ((other == own) & earlier)
-    logs = (usage + TINY).log().unsqueeze(-2)
+    # Rounding may leave a usage or a link just below 0.
+    logs = (usage.clamp(min=0) + TINY).log().unsqueeze(-2)
     return (1 - usage) * torch.where(before, logs, 0.0).sum(-1).exp()
 
 
@@ -165,4 +166,4 @@ def sharpened(weights: Tensor, sharpness: Tensor) -> Tensor:
         >>> sharpened(torch.tensor([[0.2, 0.4]]), torch.tensor([2.0]))
         tensor([[0.2000, 0.8000]])
     """
-    return (sharpness.unsqueeze(-1) * (weights + EPSILON).log()).softmax(-1)
+    return (sharpness.unsqueeze(-1) * (weights.clamp(min=0) + EPSILON).log()).softmax(-1)
