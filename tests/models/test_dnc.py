@@ -84,6 +84,14 @@ def test_tokens_are_embedded():
     assert 0.5 < DNC(400, 3, tokens=True).embedding.std() < 1.5
 
 
+def test_sequences_are_classified_by_their_last_step():
+    """The network of csordas2023's table 5.1: D and S on, no masking."""
+    model = make(tokens=True, masking=False)
+    tokens, lengths = torch.tensor([[1, 2, 3], [3, 0, 0]]), torch.tensor([3, 1])
+    every, classes = model(tokens).answer, model(tokens, lengths).answer
+    assert torch.equal(classes, torch.stack((every[0, 2], every[1, 0])))
+
+
 def test_trace_has_everything_per_step():
     model, x = make(), draw(2, 5, 4)
     trace, output = model.trace(x), model(x)

@@ -167,7 +167,7 @@ class CausalAttention(nn.Module):
         back = (targets.unsqueeze(-1) - sources).clamp(min=0)
         return logits.take_along_dim(back[None, None], -1)
 
-    def forward(self, x: Tensor, state: AttentionState | None = None) -> Output:
+    def forward(self, x: Tensor, *, state: AttentionState | None = None) -> Output:
         """Return what every step reads, and the past with these steps."""
         weights, state = self.weights_and_state(x, state)
         weights = drop(weights, self.dropout, self.training)

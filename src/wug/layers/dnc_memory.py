@@ -316,7 +316,7 @@ class DNCMemory(nn.Module):
         told = {name: value for name, value in controls._asdict().items() if value is not None}
         return words.flatten(-2), after, inside | told
 
-    def forward(self, x: Tensor, state: MemoryState | None = None) -> Output:
+    def forward(self, x: Tensor, *, state: MemoryState | None = None) -> Output:
         """Return what is read in every step, and the state after the last."""
         state = self.initial_state(len(x)) if state is None else state
         reads = []

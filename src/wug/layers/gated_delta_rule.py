@@ -186,7 +186,7 @@ class GatedDeltaRule(nn.Module):
             "log_decays": log_decays,
         }, recent  # fmt: skip
 
-    def forward(self, x: Tensor, state: DeltaState | None = None) -> Output:
+    def forward(self, x: Tensor, *, state: DeltaState | None = None) -> Output:
         """Return what every step reads, and the state after the last."""
         x = step_inputs("GatedDeltaRule", x, self.in_features, None)
         state = self.initial_state(len(x)) if state is None else state
@@ -202,4 +202,4 @@ class GatedDeltaRule(nn.Module):
     def trace(self, x: Tensor, state: DeltaState | None = None) -> dict[str, Tensor]:
         """Return keys, queries, values, rates and decays of every step, and the output."""
         start = self.initial_state(len(x)) if state is None else state
-        return self.parts(x, start.recent)[0] | {"output": self(x, state).answer}
+        return self.parts(x, start.recent)[0] | {"output": self(x, state=state).answer}

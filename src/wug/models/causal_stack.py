@@ -204,7 +204,7 @@ class CausalStack(nn.Module):
             after.append(own)
         return columns, tuple(after)
 
-    def forward(self, x: Tensor, state: State | None = None) -> Output:
+    def forward(self, x: Tensor, *, state: State | None = None) -> Output:
         """Return the answer of every step, and the state after the last."""
         columns, state = self.columns(x, state)
         return Output(F.linear(self.norm(columns[-1]), self.weight_out, self.bias_out), state=state)

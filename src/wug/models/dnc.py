@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.columns import column_at
 from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
 from wug.functional.lstm_cell import lstm_cell
 from wug.functional.output import Output
@@ -89,7 +90,7 @@ class DNC(nn.Module):
 
     Shape:
         x (batch, seq, in_features), or tokens (batch, seq), int64 -> answer
-        (batch, seq, out_features).
+        (batch, seq, out_features); with lengths (batch,), int64 -> (batch, out_features).
 
     Raises:
         UserError: For sizes below 1, an unknown controller or version, or a bad mask_floor.
@@ -228,14 +229,26 @@ class DNC(nn.Module):
         inside = inside | {"controller": output}
         return answer, DNCState(hidden, cells, reads, memory), inside
 
-    def forward(self, x: Tensor, state: DNCState | None = None) -> Output:
-        """Return the answer of every step, and the state after the last."""
+    def forward(
+        self, x: Tensor, lengths: Tensor | None = None, *, state: DNCState | None = None
+    ) -> Output:
+        """Return the answer of every step, and the state after the last.
+
+        Args:
+            x: Inputs of every step.
+            lengths: Where sequences end, to classify them: then the answer of each is that of its
+                last step alone. What comes after it, csordas2023's networks see all the same.
+            state: The state before the first step; everything is 0 by default.
+        """
         state = self.initial_state(len(x)) if state is None else state
         answers = []
         for one in step_inputs("DNC", x, self.in_features, self.embedding).unbind(1):
             answer, state, _ = self.step(one, state)
             answers.append(answer)
-        return Output(torch.stack(answers, 1), state=state)
+        answer = torch.stack(answers, 1)
+        if lengths is not None:
+            answer = column_at(answer, lengths - 1)
+        return Output(answer, state=state)
 
     def trace(self, x: Tensor, state: DNCState | None = None) -> dict[str, Tensor]:
         """Return everything that happens, by name, with the steps on axis 1.

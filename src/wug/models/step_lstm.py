@@ -155,7 +155,7 @@ class StepLSTM(nn.Module):
             outputs.append(output)
         return torch.stack(outputs, 1), state
 
-    def forward(self, x: Tensor, state: LSTMState | None = None) -> Output:
+    def forward(self, x: Tensor, *, state: LSTMState | None = None) -> Output:
         """Return the answer of every step, and the state after the last."""
         outputs, state = self.outputs(x, state)
         return Output(F.linear(outputs, self.weight, self.bias), state=state)

@@ -47,7 +47,7 @@ class KeyValue:
     Args:
         version: ``"text"`` or ``"as_published"``.
         bits: Number of bits of half a word; by default as the version says.
-        two_way: Whether it is asked both ways.
+        two_way: Whether it is asked both ways, as the text says; the code has both tasks.
         train_pairs: Smallest and largest number of words in training.
         ood_validation_pairs: The same for OOD validation.
         test_pairs: The same for the test.
@@ -57,7 +57,8 @@ class KeyValue:
             of words that training has too.
 
     Example:
-        >>> batch = KeyValue(bits=2).batch("train", size=1, level=2)  # two words, two questions
+        >>> task = KeyValue(bits=2, two_way=False)
+        >>> batch = task.batch("train", size=1, level=2)  # two words, two questions
         >>> batch.inputs.shape, batch.asked.tolist(), batch.targets.shape
         (torch.Size([1, 4, 7]), [[False, False, True, True]], torch.Size([1, 4, 2]))
 
@@ -67,7 +68,7 @@ class KeyValue:
 
     version: Literal["text", "as_published"] = "text"
     bits: int | None = None
-    two_way: bool = False
+    two_way: bool = True
     train_pairs: Range = (2, 16)
     ood_validation_pairs: Range = (17, 24)
     test_pairs: Range = (25, 32)
