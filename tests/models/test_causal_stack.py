@@ -7,6 +7,7 @@ from wug.core.errors import UserError
 from wug.layers.causal_attention import CausalAttention
 from wug.layers.gated_delta_rule import GatedDeltaRule
 from wug.models.causal_stack import CausalStack
+from wug.tasks.memory.multi_query_recall import MultiQueryRecall
 
 SIZES = {"features": 8, "num_heads": 2}
 
@@ -64,6 +65,33 @@ def test_trace():
     assert trace["attention"].shape == (2, 2, 2, 3, 5)
     assert trace["columns"].shape == (3, 2, 3, 8)
     assert "attention" not in make(mixer="delta_rule").trace(x)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [({}, 500), ({"positions": "relative"}, 400), ({"mixer": "delta_rule", "chunk": 16}, 700)],
+    ids=["rotary", "relative", "delta_rule"],
+)
+def test_learns_to_recall(options, steps):
+    task = MultiQueryRecall(
+        vocabulary=40, train_sizes=((16, 2),), ood_validation_sizes=((24, 4),),
+        test_sizes=((32, 6),),
+    )  # fmt: skip
+    model = CausalStack(
+        40, 40, tokens=True, features=32, generator=torch.Generator().manual_seed(0), **options
+    )
+    optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
+    for step in range(steps):
+        batch = task.batch("train", step=step, size=64)
+        logits = model(batch.inputs).answer[batch.asked]
+        loss = F.cross_entropy(logits, batch.targets[batch.asked])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    batch = task.batch("validation", size=200)
+    right = model(batch.inputs).answer.argmax(-1) == batch.targets
+    assert right[batch.asked].float().mean() > 0.95
 
 
 def test_bad_arguments():

@@ -5,11 +5,13 @@ from itertools import product
 import dnc_reference as slow
 import pytest
 import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.testing import assert_close
 from torch.utils import _pytree as pytree
 
 from wug.core.errors import UserError
 from wug.models.dnc import DNC
+from wug.tasks.memory.copy import Copy
 
 SWITCHES = ("masking", "deallocation", "sharpening")
 VARIANTS = [dict(zip(SWITCHES, on, strict=True)) for on in product((False, True), repeat=3)]
@@ -107,6 +109,30 @@ def test_an_untrained_network_stays_finite_over_long_sequences():
     assert output.answer.isfinite().all()
     output.answer.square().mean().backward()
     assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+@pytest.mark.slow
+def test_learns_to_copy():
+    task = Copy(
+        bits=3, train_lengths=(1, 3), repeats=(1, 1), ood_validation_lengths=(4, 4),
+        test_lengths=(5, 5),
+    )  # fmt: skip
+    model = DNC(
+        task.in_features, task.out_features, masking=False, num_cells=4, word_features=6,
+        generator=torch.Generator().manual_seed(1),
+    )  # fmt: skip
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(700):
+        batch = task.batch("train", step=step, size=32)
+        logits = model(batch.inputs).answer[batch.asked]
+        loss = binary_cross_entropy_with_logits(logits, batch.targets[batch.asked])
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+    batch = task.batch("validation", size=200, level=3)
+    right = (model(batch.inputs).answer > 0) == (batch.targets > 0.5)
+    assert right[batch.asked].float().mean() > 0.97
 
 
 def test_bad_arguments():
