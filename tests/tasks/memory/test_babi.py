@@ -5,15 +5,8 @@ import pytest
 import torch
 
 from wug.core.errors import UserError
-from wug.tasks.memory.babi import (
-    NUM_STORIES,
-    Babi,
-    error_counts,
-    error_rates,
-    read_lines,
-    split_words,
-    tell,
-)
+from wug.functional.babi_stories import read_lines
+from wug.tasks.memory.babi import NUM_STORIES, Babi
 
 FOLDER = Path(__file__).parents[4] / "shared" / "data" / "babi"
 needs_files = pytest.mark.skipif(
@@ -95,24 +88,6 @@ def test_validation_is_taken_from_training(folder):
     task = make(folder, validation_share=0.34)
     parts = [[story.words for story in task.stories(split)] for split in ("train", "validation")]
     assert [len(part) for part in parts] == [2, 1] and not set(parts[0]) & set(parts[1])
-
-
-def test_thinking_steps():
-    story = tell(1, ["Where is Al?\tn,s\t1"], thinking_steps=0)
-    assert story.words == ("where", "is", "al", "?", "-", "-") and story.answers == {4: "n", 5: "s"}
-    assert split_words("A, b.") == ["a", ",", "b", "."]
-
-
-def test_errors_are_counted_in_answer_words(folder):
-    task = make(folder)
-    batch = task.encode(task.stories("train"))
-    predictions = batch.targets.clone()
-    assert error_rates(error_counts(predictions, batch)) == {1: 0.0}
-    predictions[0, 29] = 0
-    predictions[0, 0] = 5  # not asked
-    assert error_rates(error_counts(predictions, batch)) == {1: 1 / 5}
-    counts = error_counts(predictions, batch)
-    assert counts.shape == (20, 2) and counts[0].tolist() == [1, 5]
 
 
 def test_most_frequent_answers(folder):

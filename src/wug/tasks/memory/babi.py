@@ -1,129 +1,40 @@
 """bAbI (Weston et al., 2016): short stories with questions, twenty kinds of them.
 
-Reads the standard files of version 1.2. A story goes to the network word by word; after a question
+The standard files of version 1.2. A story goes to the network word by word; after a question
 come a few steps to think, then one step for each word of the answer.
 """
 
 from __future__ import annotations
 
-import gzip
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
+from wug.functional.babi_stories import (
+    BLANK,
+    NUM_TASKS,
+    QUESTION,
+    UNKNOWN,
+    Lines,
+    Story,
+    read_lines,
+    tell,
+)
 from wug.functional.step_batch import StepBatch
 from wug.functional.streams import generator_for
 
-NUM_TASKS = 20
 SPLITS = ("train", "validation", "test")
-# Tokens of every vocabulary, in this order.
-BLANK, QUESTION, UNKNOWN = "-", "?", "<unknown>"
-WORD = re.compile(r"[^\s.,?]+|[.,?]")
 # Training stories of each task in en-10k; what a folder has less of is said.
 NUM_STORIES = (
     2000, 2000, 2000, 10000, 2000, 2000, 2000, 2000, 2000, 2000,
     2000, 2000, 2000, 2000, 2500, 10000, 1250, 1978, 10000, 933,
 )  # fmt: skip
-# A task counts as solved below this share of wrong answer words.
-SOLVED = 0.05
-
-Lines = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Story:
-    """A story as words, with an answer in some of its steps.
-
-    Args:
-        task: Number of its task, from 1 on.
-        words: What is seen in every step.
-        answers: The word that is due in a step, by the number of the step.
-    """
-
-    task: int
-    words: tuple[str, ...]
-    answers: dict[int, str]
-
-
-def split_words(text: str) -> list[str]:
-    """Return words in lower case; points, commas and question marks stand alone.
-
-    Example:
-        >>> split_words("Where is Mary?")
-        ['where', 'is', 'mary', '?']
-    """
-    return WORD.findall(text.lower())
-
-
-def read_lines(path: Path) -> Iterator[Lines]:
-    """Yield the lines of every story of a file, without their numbers; it may be gzipped."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
-        story: list[str] = []
-        for line in file:
-            number, _, text = line.rstrip("\n").partition(" ")
-            if number == "1" and story:
-                yield tuple(story)
-                story = []
-            if number:
-                story.append(text)
-        if story:
-            yield tuple(story)
-
-
-def tell(task: int, lines: Sequence[str], thinking_steps: int) -> Story:
-    r"""Turn the lines of a story into steps.
-
-    Example:
-        >>> story = tell(8, ["Al got a cat.", "What has Al?\tcat,hat\t1"], thinking_steps=1)
-        >>> " ".join(story.words), story.answers
-        ('al got a cat . what has al ? - - -', {10: 'cat', 11: 'hat'})
-    """
-    words: list[str] = []
-    answers: dict[int, str] = {}
-    for line in lines:
-        text, *rest = line.split("\t")
-        words += split_words(text)
-        if rest:
-            words += [BLANK] * thinking_steps
-            for answer in rest[0].lower().split(","):
-                answers[len(words)] = answer.strip()
-                words.append(BLANK)
-    return Story(task, tuple(words), answers)
-
-
-def error_counts(predictions: Tensor, batch: StepBatch) -> Tensor:
-    """Count wrong and all answer words of each task.
-
-    Shape:
-        predictions (batch, seq), int64 -> (task, 2), float64.
-    """
-    asked = batch.asked
-    tasks = (batch.level - 1).unsqueeze(-1).expand_as(asked)[asked]
-    wrong = (predictions != batch.targets)[asked].double()
-    counts = torch.zeros(NUM_TASKS, 2, dtype=torch.float64, device=wrong.device)
-    return counts.index_add(0, tasks, torch.stack((wrong, torch.ones_like(wrong)), -1))
-
-
-def error_rates(counts: Tensor) -> dict[int, float]:
-    """Return the share of wrong answer words of every task that was asked.
-
-    Example:
-        >>> counts = torch.zeros(20, 2)
-        >>> counts[2] = torch.tensor([1.0, 4.0])
-        >>> error_rates(counts)
-        {3: 0.25}
-    """
-    rows = enumerate(counts.tolist(), 1)
-    return {task: wrong / total for task, (wrong, total) in rows if total}
 
 
 @dataclass(frozen=True, kw_only=True)
