@@ -9,7 +9,12 @@ from torch.func import vmap
 from torch.testing import assert_close
 
 from wug.core.errors import UserError
-from wug.functional.positions import chosen_positions, random_positions, sinusoidal_encoding
+from wug.functional.positions import (
+    chosen_positions,
+    random_positions,
+    rotated,
+    sinusoidal_encoding,
+)
 
 
 @pytest.mark.parametrize("features", [1, 2, 5, 8])
@@ -58,3 +63,24 @@ def test_replicas_draw_their_own():
 def test_too_short_a_range():
     with pytest.raises(UserError, match="the range of random positions must be at least 4; got 3"):
         random_positions(4, 3)
+
+
+def test_rotation_is_a_product_of_complex_numbers():
+    x = torch.randn(5, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    positions = torch.tensor([0, 3, 7, 100, 2])
+    rates = torch.tensor([1.0, 10_000 ** (-1 / 3), 10_000 ** (-2 / 3)], dtype=torch.float64)
+    turns = torch.polar(torch.ones(5, 3).double(), positions[:, None] * rates)
+    expected = torch.view_as_real(torch.view_as_complex(x.view(5, 3, 2)) * turns).flatten(1)
+    assert_close(rotated(x, positions), expected)
+
+
+def test_products_of_rotated_vectors_depend_on_the_distance():
+    generator = torch.Generator().manual_seed(0)
+    query, key = torch.randn(2, 1, 8, generator=generator, dtype=torch.float64)
+
+    def product(target, source):
+        turned = rotated(query, torch.tensor([target])), rotated(key, torch.tensor([source]))
+        return (turned[0] * turned[1]).sum()
+
+    assert_close(product(9, 4), product(105, 100))
+    assert not torch.isclose(product(9, 4), product(9, 5))

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency, chisquare
 from torch.func import vmap
 
-from wug.functional.streams import dropout, key_from, random_bits, stream_key, to_unit, uniform
+from wug.functional.streams import (
+    dropout,
+    generator_for,
+    key_from,
+    random_bits,
+    stream_key,
+    to_unit,
+    uniform,
+)
 
 SEEDS = range(51)
 STEP = torch.tensor(0)
@@ -219,3 +227,12 @@ def test_dropout_at_the_ends_and_in_evaluation():
     x = torch.ones(10)
     assert dropout(x, 0.0) is x and dropout(x, 0.9, training=False) is x
     assert not dropout(x, 1.0).any()
+
+
+def test_generators_are_named():
+    def draw(*parts):
+        return torch.rand(4, generator=generator_for(*parts))
+
+    assert torch.equal(draw("copy", "train", 0, 1), draw("copy", "train", 0, 1))
+    others = [draw("copy", "train", 1, 0), draw("copy", "test", 0, 1), draw("copy", "train", 0, 2)]
+    assert not any(torch.equal(draw("copy", "train", 0, 1), other) for other in others)

@@ -91,3 +91,28 @@ def random_positions(
     """
     priorities = torch.rand(num_positions, generator=generator, device=device)
     return chosen_positions(priorities, length)
+
+
+def rotated(x: Tensor, positions: Tensor) -> Tensor:
+    """Turn pairs of channels by angles that grow with the position (su2021).
+
+    Products of what is rotated depend on the distance of the positions alone.
+
+    Args:
+        x: Queries or keys; an even number of channels.
+        positions: Of the columns.
+
+    Shape:
+        x (..., seq, channel), positions (seq,) -> as x.
+
+    Example:
+        >>> x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+        >>> rotated(x, torch.tensor([0, 1]))
+        tensor([[1.0000, 0.0000],
+                [0.5403, 0.8415]])
+    """
+    waves = sinusoidal_encoding(positions, x.shape[-1], x.dtype)
+    sine, cosine = waves[..., 0::2], waves[..., 1::2]
+    first, second = x[..., 0::2], x[..., 1::2]
+    turned = (first * cosine - second * sine, first * sine + second * cosine)
+    return torch.stack(turned, -1).flatten(-2)

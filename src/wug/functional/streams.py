@@ -49,6 +49,22 @@ def key_from(generator: torch.Generator) -> Tensor:
     return torch.randint(0, 1 << 32, (2,), generator=generator, device=generator.device)
 
 
+def generator_for(*parts: str | int) -> torch.Generator:
+    """Return a generator whose numbers depend on nothing but what names it.
+
+    Args:
+        *parts: Names and numbers, such as ``("copy", "train", seed, step)``.
+
+    Example:
+        >>> first, again = (torch.rand(1, generator=generator_for("a", 1)) for _ in range(2))
+        >>> bool(first == again)
+        True
+    """
+    low, high = stream_key(*parts)
+    # Seeds are signed: one bit is left out.
+    return torch.Generator().manual_seed((high << 32 | low) >> 1)
+
+
 def random_bits(key: Tensor, step: Tensor, shape: tuple[int, ...], lane: int = 0) -> Tensor:
     """Return int32 tensor of ``shape`` with 32 random bits in each element.
 

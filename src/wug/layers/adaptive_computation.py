@@ -53,7 +53,7 @@ class Halting(NamedTuple):
         "backwards on longer sequences (csordas2023, table D.2).",
         "Training is slow and sensitive to the weight of the remainder.",
     ),
-    interface="steps",
+    interface="loop",
 )
 class AdaptiveComputation(nn.Module):
     """Halting of columns, for a loop of any fixed number of steps.

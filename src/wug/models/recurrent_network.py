@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.initialise import fill_uniform
+from wug.functional.lstm_cell import lstm_cell
 from wug.functional.weighted_sum import weighted_sum
 
 State = tuple[Tensor, ...]
@@ -29,9 +30,7 @@ def lstm_step(x: Tensor, recurrent: Tensor, state: State) -> State:
         recurrent: What they see of the last output.
         state: The last output and memory.
     """
-    write, keep, new, read = (x + recurrent).chunk(4, -1)
-    memory = keep.sigmoid() * state[1] + write.sigmoid() * new.tanh()
-    return read.sigmoid() * memory.tanh(), memory
+    return lstm_cell(x + recurrent, state[1])
 
 
 def gru_step(x: Tensor, recurrent: Tensor, state: State) -> State:

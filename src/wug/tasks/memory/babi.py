@@ -1,0 +1,228 @@
+"""bAbI (Weston et al., 2016): short stories with questions, twenty kinds of them.
+
+The standard files of version 1.2. A story goes to the network word by word; after a question
+come a few steps to think, then one step for each word of the answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from wug.core.errors import UserError, require_at_least, require_choice
+from wug.functional.babi_stories import (
+    BLANK,
+    NUM_TASKS,
+    QUESTION,
+    UNKNOWN,
+    Lines,
+    Story,
+    read_lines,
+    tell,
+)
+from wug.functional.step_batch import StepBatch
+from wug.functional.streams import generator_for
+
+SPLITS = ("train", "validation", "test")
+# Training stories of each task in en-10k; what a folder has less of is said.
+NUM_STORIES = (
+    2000, 2000, 2000, 10000, 2000, 2000, 2000, 2000, 2000, 2000,
+    2000, 2000, 2000, 2000, 2500, 10000, 1250, 1978, 10000, 933,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Babi:
+    """Questions about short stories, all tasks together.
+
+    Tokens 0, 1 and 2 are the blank of thinking, answering and padding, the question mark, and words
+    that no file has. The level of a story is the number of its task.
+
+    Departures:
+        None from csordas2023's text, where the network answers in one step for each answer word
+        after 3 steps to think. Its code (``version="as_published"``) drops the last story of every
+        file. Validation is a share of the training stories; in csordas2023 there is none.
+
+    Args:
+        folder: Holds ``en-10k/qa1_..._train.txt`` and so on, gzipped or not. Where the training
+            file of a task is missing, stories of it are taken from ``qa<task>-partial``, each one
+            once; `gaps` says what is missing.
+        tasks: Numbers of the tasks.
+        version: ``"text"`` or ``"as_published"``.
+        thinking_steps: Number of blank steps between a question and its answer.
+        validation_share: Share of the training stories that are kept for validation.
+        longest: Stories of more steps are left out; `gaps` says how many. None keeps all.
+
+    Raises:
+        UserError: For a folder without these files, or arguments out of their range.
+
+    Example:
+        >>> Babi(folder="nowhere").vocabulary  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        wug.core.errors.UserError: Babi: nowhere/en-10k has no file of task 1 (test).
+
+    References:
+        weston2016, csordas2023
+    """
+
+    folder: str | Path
+    tasks: tuple[int, ...] = tuple(range(1, NUM_TASKS + 1))
+    version: Literal["text", "as_published"] = "text"
+    thinking_steps: int = 3
+    validation_share: float = 0.1
+    longest: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check everything that a person may get wrong."""
+        require_choice("Babi", "version", self.version, ("text", "as_published"))
+        require_at_least("Babi", "thinking_steps", self.thinking_steps, 0)
+        if not self.tasks or not set(self.tasks) <= set(range(1, NUM_TASKS + 1)):
+            raise UserError(f"Babi: tasks must be numbers from 1 to 20; got {self.tasks}.")
+        if not 0 <= self.validation_share < 1:
+            raise UserError(
+                f"Babi: validation_share must be in [0, 1); got {self.validation_share}."
+            )
+
+    def files(self, task: int, part: Literal["train", "test"]) -> list[Path]:
+        """Return the file of a task, or those that hold a part of its stories."""
+        folder = Path(self.folder)
+        found = sorted((folder / "en-10k").glob(f"qa{task}_*_{part}.txt*"))
+        if not found and part == "train":
+            found = sorted((folder / f"qa{task}-partial").glob("*.txt*"))
+        if not found:
+            raise UserError(f"Babi: {folder / 'en-10k'} has no file of task {task} ({part}).")
+        return found
+
+    def all_stories(self, part: Literal["train", "test"]) -> dict[int, list[Story]]:
+        """Return the stories of every task in the order of the files, whatever their length."""
+        stories = {}
+        for task in self.tasks:
+            files = self.files(task, part)
+            lines: list[Lines] = []
+            for path in files:
+                read = list(read_lines(path))
+                lines += read[:-1] if self.version == "as_published" else read
+            if len(files) > 1:  # parts of one set that may overlap
+                lines = list(dict.fromkeys(lines))
+            stories[task] = [tell(task, story, self.thinking_steps) for story in lines]
+        return stories
+
+    @cached_property
+    def _parts(self) -> dict[str, dict[int, list[Story]]]:
+        return {part: self.all_stories(part) for part in ("test", "train")}
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """All words of stories and answers, sorted, after the three special ones."""
+        words = {
+            word
+            for part in self._parts.values()
+            for stories in part.values()
+            for story in stories
+            for word in (*story.words, *story.answers.values())
+        }
+        special = (BLANK, QUESTION, UNKNOWN)
+        return (*special, *sorted(words - set(special)))
+
+    @cached_property
+    def token_of(self) -> dict[str, int]:
+        """The token of every word."""
+        return {word: token for token, word in enumerate(self.vocabulary)}
+
+    @property
+    def in_features(self) -> int:
+        """Size of the vocabulary."""
+        return len(self.vocabulary)
+
+    @property
+    def out_features(self) -> int:
+        """Number of classes: all words."""
+        return len(self.vocabulary)
+
+    def gaps(self) -> tuple[str, ...]:
+        """Say which stories of the full set are not here, and which were too long."""
+        lines = []
+        for task in self.tasks:
+            have, full = len(self._parts["train"][task]), NUM_STORIES[task - 1]
+            if have < full:
+                lines.append(f"task {task}: {have:,} of {full:,} training stories")
+            for part, stories in self._parts.items():
+                long = [story for story in stories[task] if not self.fits(story)]
+                if long:
+                    lines.append(
+                        f"task {task}: {len(long):,} of {len(stories[task]):,} {part} stories have "
+                        f"more than {self.longest} steps"
+                    )
+        return tuple(lines)
+
+    def fits(self, story: Story) -> bool:
+        """Say whether a story is short enough."""
+        return self.longest is None or len(story.words) <= self.longest
+
+    def stories(self, split: str) -> list[Story]:
+        """Return the stories of a split, task after task; validation is spread over a file."""
+        require_choice("Babi", "split", split, SPLITS)
+        chosen = []
+        for task in self.tasks:
+            stories = self._parts["test" if split == "test" else "train"][task]
+            if split != "test":
+                kept = round(self.validation_share * len(stories))
+                order = torch.randperm(
+                    len(stories), generator=generator_for("babi", "validation", task)
+                ).tolist()
+                picked = sorted(order[:kept] if split == "validation" else order[kept:])
+                stories = [stories[index] for index in picked]
+            chosen += [story for story in stories if self.fits(story)]
+        return chosen
+
+    @cached_property
+    def _by_split(self) -> dict[str, list[Story]]:
+        return {split: self.stories(split) for split in SPLITS}
+
+    def encode(self, stories: Sequence[Story]) -> StepBatch:
+        """Put stories below each other, padded with blanks."""
+        longest = max(len(story.words) for story in stories)
+        inputs = torch.zeros(len(stories), longest, dtype=torch.int64)
+        targets, asked = torch.zeros_like(inputs), torch.zeros_like(inputs, dtype=torch.bool)
+        unknown = self.token_of[UNKNOWN]
+        for row, story in enumerate(stories):
+            tokens = [self.token_of.get(word, unknown) for word in story.words]
+            inputs[row, : len(tokens)] = torch.tensor(tokens)
+            for step, answer in story.answers.items():
+                targets[row, step], asked[row, step] = self.token_of.get(answer, unknown), True
+        return StepBatch(inputs, targets, asked, torch.tensor([story.task for story in stories]))
+
+    def batch(self, split: str, *, seed: int = 0, step: int = 0, size: int = 2) -> StepBatch:
+        """Draw stories of all tasks, with replacement; the same on every machine.
+
+        Args:
+            split: One of `SPLITS`.
+            seed: Of the data.
+            step: Number of the batch.
+            size: Number of stories.
+        """
+        require_choice("Babi", "split", split, SPLITS)
+        stories = self._by_split[split]
+        if not stories:
+            raise UserError(f"Babi: there are no {split} stories of up to {self.longest} steps.")
+        generator = generator_for("babi", split, seed, step)
+        chosen = torch.randint(len(stories), (size,), generator=generator).tolist()
+        return self.encode([stories[index] for index in chosen])
+
+    def most_frequent_answers(self) -> dict[int, tuple[str, float]]:
+        """Return the most frequent answer word of each task in training, and its error in tests."""
+        answers = {}
+        for task in self.tasks:
+            train, test = (
+                Counter(word for story in part[task] for word in story.answers.values())
+                for part in (self._parts["train"], self._parts["test"])
+            )
+            word = min(train, key=lambda one: (-train[one], one))
+            answers[task] = (word, 1 - test[word] / test.total())
+        return answers
