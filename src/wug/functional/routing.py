@@ -44,20 +44,25 @@ def select_experts(
     return index, weight * route_scale if route_scale != 1 else weight
 
 
-def within_capacity(index: Tensor, num_experts: int, capacity: int) -> Tensor:
-    """Say which choices fit if an expert takes a number of tokens only, first come, first served.
+def within_capacity(
+    index: Tensor, num_experts: int, capacity: Tensor | float, valid: Tensor | None = None
+) -> Tensor:
+    """Say which choices fit if an expert takes so many tokens only, first come, first served.
 
-    First choices come before second ones, and earlier tokens before later ones.
+    First choices come before second ones, and earlier tokens before later ones. Padding takes no
+    room.
 
     Shape:
-        index (token, choice) -> (token, choice), bool.
+        index (token, choice), capacity scalar, valid (token,) -> (token, choice), bool.
 
     Example:
         >>> within_capacity(torch.tensor([[0], [0], [1], [0]]), 2, 2).flatten()
         tensor([ True,  True,  True, False])
     """
     chosen = index.T.reshape(-1, 1) == torch.arange(num_experts, device=index.device)
-    rank = chosen.cumsum(0).mul_(chosen).sum(-1)
+    if valid is not None:
+        chosen = chosen & valid.repeat(index.shape[1]).unsqueeze(-1)
+    rank = (chosen.cumsum(0) * chosen).sum(-1)
     return (rank <= capacity).view(index.T.shape).T
 
 

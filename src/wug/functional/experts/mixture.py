@@ -65,7 +65,8 @@ def expert_mixture(
     hidden = hidden.unflatten(0, index.shape)
     hidden = F.relu(hidden) * gates.unsqueeze(-1) if inner is None else inner(hidden, gates)
     rows = expert_product(hidden.flatten(0, 1)[order], weight_out, ends, backend=chosen)
-    return rows[back].unflatten(0, index.shape).sum(1)
+    summed: Tensor = rows[back].unflatten(0, index.shape).sum(1)
+    return summed
 
 
 def inverse(order: Tensor) -> Tensor:
