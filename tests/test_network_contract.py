@@ -2,7 +2,7 @@
 
 What a network takes and gives is its interface, a detail of its registration: vectors (unless it
 says otherwise), columns to columns, columns to one vector (readout), columns to gates (gate),
-columns in the steps of a loop (steps), or tokens to logits.
+columns in the steps of a loop (steps), tokens to logits, or tokens to those of the next tokens.
 """
 
 import copy
@@ -25,11 +25,11 @@ SECTIONS = ("Notation:", "Departures:", "Args:", "Shape:", "Example:", "Referenc
 # Interface -> the sizes that a network is built with, and the shape of an output.
 SIZES = {
     "vectors": (2, 3), "columns": (8,), "readout": (8,), "gate": (8,), "steps": (8,),
-    "tokens": (11, 5),
+    "tokens": (11, 5), "next_token": (11,),
 }  # fmt: skip
 SHAPES = {
     "columns": (4, 5, 8), "readout": (4, 8), "gate": (4, 5, 8), "steps": (4, 5, 8),
-    "tokens": (4, 5),
+    "tokens": (4, 5), "next_token": (4, 5, 11),
 }  # fmt: skip
 LENGTHS = torch.tensor([5, 1, 3, 4])
 
@@ -77,7 +77,18 @@ class Gate(nn.Module):
         return self.network(x)
 
 
-WRAPPERS = {"steps": Loop, "gate": Gate}
+class Causal(nn.Module):
+    """A network that reads to the right: padding stands behind all that it answers."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, tokens, valid):
+        return self.network(tokens).answer
+
+
+WRAPPERS = {"steps": Loop, "gate": Gate, "next_token": Causal}
 
 
 def make(entry, seed=0):
@@ -90,7 +101,7 @@ def make(entry, seed=0):
 
 def drawn(entry, seed):
     generator = torch.Generator().manual_seed(seed)
-    if interface(entry) == "tokens":
+    if interface(entry) in ("tokens", "next_token"):
         return torch.randint(11, (4, 9), generator=generator)
     return torch.randn(4, 9, 8, generator=generator)
 
@@ -99,6 +110,8 @@ def inputs(entry, seq=5, rubbish=2):
     """Return sequences, with rubbish behind their ends, and what says where they end."""
     valid = torch.arange(seq) < LENGTHS[:, None]
     x, other = (drawn(entry, seed)[:, :seq] for seed in (1, rubbish))
+    if interface(entry) == "next_token":
+        return torch.where(valid, x, other), valid
     if interface(entry) == "tokens":
         return torch.where(valid, x, other), LENGTHS
     return torch.where(valid.unsqueeze(-1), x, other), valid
@@ -119,7 +132,9 @@ class Answer(nn.Module):
 def promised(entry, network, x, ends):
     """Return the outputs without those at padding."""
     output = Answer(network)(x, ends)
-    return output[ends] if interface(entry) in ("columns", "gate", "steps") else output
+    return (
+        output[ends] if interface(entry) in ("columns", "gate", "steps", "next_token") else output
+    )
 
 
 @every_network
@@ -171,9 +186,9 @@ def test_state_dict_round_trip(entry):
 def test_says_its_sizes(entry):
     network = make(entry)
     network = network.network if interface(entry) in WRAPPERS else network
-    kind = "tokens" if interface(entry) == "tokens" else "vectors"
-    names = {"tokens": ("num_tokens", "num_classes"), "vectors": ("in_features", "out_features")}
-    assert all(isinstance(getattr(network, name), int) for name in names[kind])
+    names = {"tokens": ("num_tokens", "num_classes"), "next_token": ("num_tokens",)}
+    sizes = names.get(interface(entry), ("in_features", "out_features"))
+    assert all(isinstance(getattr(network, name), int) for name in sizes)
 
 
 @every_sequence_network
