@@ -34,14 +34,15 @@ class Backend:
     backward: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]] | None = None
 
 
-def gradient_of_hidden(gradient: Tensor, gate: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gradients of gates and of W_1 x, of which `hidden` is the positive part.
+def gradient_of_hidden(gradient: Tensor, gate: Tensor, hidden: Tensor, of_gate: Tensor) -> Tensor:
+    """Return the gradient of W_1 x, of which `hidden` is the positive part.
 
     Args:
-        gradient: Of gate * hidden.
-        gate: One number for each row.
+        gradient: Of gate * hidden; used up.
+        gate: One number for each row, (row, 1).
         hidden: max(W_1 x, 0).
+        of_gate: Where the gradient of the gates is written to, (row,).
     """
-    of_gate = torch.linalg.vecdot(gradient, hidden)
-    of_hidden = torch.ops.aten.threshold_backward(gradient * gate.unsqueeze(-1), hidden, 0)
-    return of_gate, of_hidden
+    torch.sum(gradient * hidden, -1, out=of_gate)
+    result: Tensor = torch.ops.aten.threshold_backward(gradient.mul_(gate), hidden, 0)
+    return result

@@ -7,11 +7,19 @@ hidden layer.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
 from wug.functional.experts.assignment import block_sizes
 from wug.functional.experts.backend import Backend, gradient_of_hidden
+
+
+def blocks(ends: Tensor, *rows: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Cut sorted rows into the blocks of the experts."""
+    sizes = block_sizes(ends)
+    return zip(*(one.split(sizes) for one in rows), strict=True)
 
 
 def product(rows: Tensor, weight: Tensor, ends: Tensor) -> Tensor:
@@ -37,16 +45,16 @@ def forward(
     x: Tensor, gates: Tensor, weight_in: Tensor, weight_out: Tensor, order: Tensor, ends: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the mixture of experts, and max(W_1 x, 0) of all sorted rows."""
-    sizes = block_sizes(ends)
-    tokens, gate = (order // gates.shape[1]).split(sizes), gates.flatten()[order].split(sizes)
     hidden = x.new_empty(len(order), weight_in.shape[2])
     result = x.new_zeros(len(x), weight_out.shape[2])
-    for expert, block in enumerate(hidden.split(sizes)):
+    sorted_rows = (order // gates.shape[1], gates.flatten()[order].unsqueeze(-1), hidden)
+    for (tokens, gate, block), first, second in zip(
+        blocks(ends, *sorted_rows), weight_in.unbind(), weight_out.unbind(), strict=True
+    ):
         if len(block):
-            torch.mm(x.index_select(0, tokens[expert]), weight_in[expert], out=block).relu_()
+            torch.mm(x.index_select(0, tokens), first, out=block).relu_()
             # The gate goes into the hidden layer, which is narrower than the output.
-            output = (block * gate[expert].unsqueeze(-1)) @ weight_out[expert]
-            result.index_add_(0, tokens[expert], output)
+            result.index_add_(0, tokens, (block * gate).mm(second))
     return result, hidden
 
 
@@ -61,23 +69,26 @@ def backward(
     ends: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the gradients of x, gates, W_1 and W_2."""
-    sizes = block_sizes(ends)
-    tokens, gate = (order // gates.shape[1]).split(sizes), gates.flatten()[order].split(sizes)
     of_x, of_gate = torch.zeros_like(x), gates.new_empty(gates.numel())
-    # One tensor that is not initialised and then filled: zeros would be written twice.
     of_in, of_out = torch.empty_like(weight_in), torch.empty_like(weight_out)
-    choices = order.split(sizes)
-    for expert, block in enumerate(hidden.split(sizes)):
+    sorted_rows = (order // gates.shape[1], gates.flatten()[order].unsqueeze(-1), hidden, of_gate)
+    matrices = zip(
+        weight_in.unbind(), weight_out.unbind(), of_in.unbind(), of_out.unbind(), strict=True
+    )
+    for (tokens, gate, block, block_gate), (first, second, of_first, of_second) in zip(
+        blocks(ends, *sorted_rows), matrices, strict=True
+    ):
         if not len(block):
-            of_in[expert], of_out[expert] = 0, 0
+            of_first.zero_()
+            of_second.zero_()
             continue
-        own, gradients = gate[expert], gradient.index_select(0, tokens[expert])
-        torch.mm((block * own.unsqueeze(-1)).T, gradients, out=of_out[expert])
-        block_gate, of_hidden = gradient_of_hidden(gradients @ weight_out[expert].T, own, block)
-        of_gate[choices[expert]] = block_gate
-        torch.mm(x.index_select(0, tokens[expert]).T, of_hidden, out=of_in[expert])
-        of_x.index_add_(0, tokens[expert], of_hidden @ weight_in[expert].T)
-    return of_x, of_gate.view_as(gates), of_in, of_out
+        gradients = gradient.index_select(0, tokens)
+        torch.mm((block * gate).t(), gradients, out=of_second)
+        of_hidden = gradient_of_hidden(gradients.mm(second.t()), gate, block, block_gate)
+        torch.mm(x.index_select(0, tokens).t(), of_hidden, out=of_first)
+        of_x.index_add_(0, tokens, of_hidden.mm(first.t()))
+    of_gates = torch.empty_like(of_gate).scatter_(0, order, of_gate)
+    return of_x, of_gates.view_as(gates), of_in, of_out
 
 
 def problem(device: torch.device, dtype: torch.dtype) -> str | None:

@@ -115,10 +115,10 @@ def backward_by_products(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the gradients of x, gates, W_1 and W_2."""
     num_choices = gates.shape[1]
-    tokens, gate = order // num_choices, gates.flatten()[order]
-    rows = gradient.index_select(0, tokens)
-    of_out = outer(hidden * gate.unsqueeze(-1), rows, ends)
-    of_gate, of_hidden = gradient_of_hidden(product(rows, weight_out.mT, ends), gate, hidden)
+    tokens, gate = order // num_choices, gates.flatten()[order].unsqueeze(-1)
+    rows, of_gate = gradient.index_select(0, tokens), gates.new_empty(gates.numel())
+    of_out = outer(hidden * gate, rows, ends)
+    of_hidden = gradient_of_hidden(product(rows, weight_out.mT, ends), gate, hidden, of_gate)
     of_in = outer(x.index_select(0, tokens), of_hidden, ends)
     of_x = sum_choices(product(of_hidden, weight_in.mT, ends), order, num_choices)
     return of_x, of_gate[inverse(order)].view_as(gates), of_in, of_out
