@@ -2,10 +2,12 @@
 
 Forward and backward of one layer, the choice of experts included, in one process and one thread;
 medians of alternating measurements of processor time, which on an idle machine is what a clock
-shows. Torch gets large pages of memory (THP_MEM_ALLOC_ENABLE=0 for small ones): with small ones the
-system takes a tenth of the time to hand out room for the gradients of 128 experts. With 32 experts of 128 units, of which a token uses 4, an
-eighth of the dense block's work is left. Bars: at most 0.20 of its time in float32, 0.23 in
-bfloat16, and from 16 to 128 experts at most 1.35 times the time.
+shows. With 32 experts of 128 units, of which a token uses 4, an eighth of the dense block's work is
+left. Bars: at most 0.20 of its time in float32, 0.23 in bfloat16, and from 16 to 128 experts at
+most 1.35 times the time.
+
+Torch gets large pages of memory (THP_MEM_ALLOC_ENABLE=0 for small ones): with small ones the system
+takes a tenth of the time to hand out room for the gradients of 128 experts.
 
     taskset -c 0 python benchmarks/moe_layer.py
     taskset -c 0 python benchmarks/moe_layer.py --backends blockwise grouped loop

@@ -9,7 +9,12 @@ from torch.func import vmap
 from torch.testing import assert_close
 
 from wug.core.errors import UserError
-from wug.functional.positions import chosen_positions, random_positions, sinusoidal_encoding
+from wug.functional.positions import (
+    chosen_positions,
+    random_positions,
+    rotate,
+    sinusoidal_encoding,
+)
 
 
 @pytest.mark.parametrize("features", [1, 2, 5, 8])
@@ -58,3 +63,16 @@ def test_replicas_draw_their_own():
 def test_too_short_a_range():
     with pytest.raises(UserError, match="the range of random positions must be at least 4; got 3"):
         random_positions(4, 3)
+
+
+def test_rotated_products_depend_on_distance_alone():
+    generator = torch.Generator().manual_seed(0)
+    query, key = torch.randn(2, 16, generator=generator, dtype=torch.float64)
+    positions = torch.arange(7)
+    queries, keys = (rotate(one.expand(7, 16), positions) for one in (query, key))
+    products = queries @ keys.T
+    for distance in range(-6, 7):
+        diagonal = products.diagonal(distance)
+        assert_close(diagonal, diagonal[:1].expand_as(diagonal))
+    assert torch.equal(queries[:, 8:], query[8:].expand(7, 8))
+    assert_close(queries.norm(dim=1), query.norm().expand(7))

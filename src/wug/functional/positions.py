@@ -91,3 +91,31 @@ def random_positions(
     """
     priorities = torch.rand(num_positions, generator=generator, device=device)
     return chosen_positions(priorities, length)
+
+
+def rotate(x: Tensor, positions: Tensor) -> Tensor:
+    """Rotate pairs of channels by angles that grow with the position (su2024).
+
+    The product of two vectors that are rotated so depends on their distance alone. The first half
+    of the channels is rotated, as in csordas2024, and the others are left as they are.
+
+    Args:
+        x: Queries or keys.
+        positions: Of the sequence.
+
+    Shape:
+        x (..., seq, channel), positions (seq,) -> as x.
+
+    Example:
+        >>> rotate(torch.ones(1, 4), torch.tensor([math.pi / 2])).round()
+        tensor([[-1.,  1.,  1.,  1.]])
+    """
+    pairs = x.shape[-1] // 4
+    # Waves are sines and cosines in turn, one pair for each pair of channels.
+    sines, cosines = (
+        sinusoidal_encoding(positions, 2 * pairs, x.dtype).unflatten(-1, (pairs, 2)).unbind(-1)
+    )
+    rotated, kept = x[..., : 2 * pairs], x[..., 2 * pairs :]
+    first, second = rotated.chunk(2, -1)
+    turned = (first * cosines - second * sines, second * cosines + first * sines)
+    return torch.cat((*turned, kept), -1)
