@@ -8,12 +8,16 @@ from typing import Literal, TypeAlias
 import torch
 
 from wug.core.errors import require_choice
-from wug.functional.experts import blockwise, grouped
+from wug.functional.experts import blockwise, grouped, triton_kernels
 from wug.functional.experts.backend import Backend
 
 BackendName: TypeAlias = Literal["auto", "loop", "blockwise", "grouped", "triton"]
 
-BACKENDS: dict[str, Backend] = {"blockwise": blockwise.BACKEND, "grouped": grouped.BACKEND}
+BACKENDS: dict[str, Backend] = {
+    "blockwise": blockwise.BACKEND,
+    "grouped": grouped.BACKEND,
+    "triton": triton_kernels.BACKEND,
+}
 NAMES = ("auto", "loop", *BACKENDS)
 
 
@@ -23,7 +27,7 @@ def choose_backend(name: str, device: torch.device, dtype: torch.dtype) -> str:
     By default ``"auto"``: on a CPU one expert after the other, elsewhere what does all at once.
 
     Args:
-        name: ``"auto"``, ``"loop"``, ``"blockwise"`` or ``"grouped"``.
+        name: ``"auto"``, ``"loop"``, ``"blockwise"``, ``"grouped"`` or ``"triton"``.
         device: Where the tensors are.
         dtype: Of the tensors.
 
@@ -36,7 +40,7 @@ def choose_backend(name: str, device: torch.device, dtype: torch.dtype) -> str:
     """
     require_choice("experts", "backend", name, NAMES)
     if name == "auto":
-        wanted = [] if device.type == "cpu" else ["grouped"]
+        wanted = [] if device.type == "cpu" else ["triton", "grouped"]
         usable = (one for one in wanted if BACKENDS[one].problem(device, dtype) is None)
         return next(usable, "blockwise")
     if name == "loop":
