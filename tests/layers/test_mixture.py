@@ -258,11 +258,18 @@ def test_multiplications():
     assert twice == 2 * 2 * HIDDEN * FEATURES + 2 * 4 * FEATURES
 
 
+@pytest.mark.parametrize("router", ROUTERS)
+def test_sizes(router):
+    build = ROUTERS[router][0]
+    for name in ("features", "num_experts", "expert_features", "top_k"):
+        sizes = {"features": 4, "num_experts": 3, "expert_features": 2, "top_k": 1} | {name: 0}
+        with pytest.raises(UserError, match=f"{build.__name__}: {name} must be at least 1; got 0"):
+            build(**sizes)
+
+
 def test_bad_arguments():
     with pytest.raises(UserError, match="SigmaMoE: top_k must be at most num_experts; got 5 of 4"):
         make("sigma", top_k=5)
-    with pytest.raises(UserError, match="SwitchMoE: num_experts must be at least 1; got 0"):
-        make("switch", num_experts=0)
     with pytest.raises(UserError, match="SigmaMoE: top_units must be at least 1; got 0"):
         make("sigma", top_units=0)
     with pytest.raises(

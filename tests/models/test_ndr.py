@@ -262,5 +262,5 @@ def test_bad_arguments():
         make(readout="middle")
     with pytest.raises(UserError, match="hidden_features must be a multiple of num_experts; got 6"):
         make(hidden_features=6, num_experts=4)
-    with pytest.raises(UserError, match="SigmaMoE: num_experts must be at least 1; got 0"):
+    with pytest.raises(UserError, match="NDR: num_experts must be at least 1; got 0"):
         make(num_experts=0)

@@ -57,10 +57,14 @@ class Router(Protocol):
         ...
 
 
-def check_sizes(owner: str, num_experts: int, top_k: int) -> None:
-    """Raise unless a token can choose that many experts."""
-    require_at_least(owner, "num_experts", num_experts, 1)
-    require_at_least(owner, "top_k", top_k, 1)
+def check_sizes(
+    owner: str, features: int, num_experts: int, expert_features: int, top_k: int
+) -> None:
+    """Raise unless there are experts with units, and a token can choose as many as it should."""
+    sizes = {"features": features, "num_experts": num_experts, "expert_features": expert_features,
+             "top_k": top_k}  # fmt: skip
+    for name, size in sizes.items():
+        require_at_least(owner, name, size, 1)
     if top_k > num_experts:
         raise UserError(
             f"{owner}: top_k must be at most num_experts; got {top_k} of {num_experts}. "
@@ -112,8 +116,7 @@ class MixtureOfExperts(nn.Module):
     ) -> None:
         super().__init__()
         owner = type(self).__name__
-        require_at_least(owner, "features", features, 1)
-        require_at_least(owner, "expert_features", expert_features, 1)
+        check_sizes(owner, features, num_experts, expert_features, 1)
         require_choice(owner, "activation", activation, ACTIVATIONS)
         if top_units is not None:
             require_at_least(owner, "top_units", top_units, 1)

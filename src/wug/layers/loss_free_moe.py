@@ -41,7 +41,6 @@ class LossFreeRouter(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_sizes("LossFreeMoE", num_experts, top_k)
         require_choice("LossFreeMoE", "score_func", score_func, ("sigmoid", "softmax"))
         self.top_k, self.score_func = top_k, score_func
         self.route_norm, self.route_scale = route_norm, route_scale
@@ -164,6 +163,7 @@ class LossFreeMoE(MixtureOfExperts):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
+        check_sizes("LossFreeMoE", features, num_experts, expert_features, top_k)
         hidden = num_experts * expert_features
         first, second = ((2 / (fan * num_layers)) ** 0.5 for fan in (features, hidden))
         router = LossFreeRouter(

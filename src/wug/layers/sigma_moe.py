@@ -41,7 +41,6 @@ class SigmaRouter(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_sizes("SigmaMoE", num_experts, top_k)
         require_choice("SigmaMoE", "dropped_for", dropped_for, ("batch", "token"))
         self.top_k, self.expert_dropout, self.dropped_for = top_k, expert_dropout, dropped_for
         self.deviation = deviation
@@ -150,6 +149,7 @@ class SigmaMoE(MixtureOfExperts):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
+        check_sizes("SigmaMoE", features, num_experts, expert_features, top_k)
         require_choice("SigmaMoE", "expert_init", expert_init, ("dense", "expert"))
         fan_in = expert_features * (num_experts if expert_init == "dense" else 1)
         first, second = ((2 / (fan * num_layers)) ** 0.5 for fan in (features, fan_in))

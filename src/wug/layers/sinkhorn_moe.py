@@ -38,7 +38,6 @@ class SinkhornRouter(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_sizes("SinkhornMoE", num_experts, top_k)
         require_at_least("SinkhornMoE", "num_iterations", num_iterations, 1)
         self.top_k, self.num_iterations, self.deviation = top_k, num_iterations, deviation
         self.weight = nn.Parameter(torch.empty(num_experts, features, device=device, dtype=dtype))
@@ -135,6 +134,7 @@ class SinkhornMoE(MixtureOfExperts):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
+        check_sizes("SinkhornMoE", features, num_experts, expert_features, top_k)
         hidden = num_experts * expert_features
         first, second = ((2 / (fan * num_layers)) ** 0.5 for fan in (features, hidden))
         router = SinkhornRouter(

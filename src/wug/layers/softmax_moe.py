@@ -39,7 +39,6 @@ class SoftmaxRouter(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_sizes("SoftmaxMoE", num_experts, top_k)
         require_choice("SoftmaxMoE", "softmax", softmax, ("before", "after"))
         self.top_k, self.softmax, self.route_norm = top_k, softmax, route_norm
         self.deviation = deviation
@@ -139,6 +138,7 @@ class SoftmaxMoE(MixtureOfExperts):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
+        check_sizes("SoftmaxMoE", features, num_experts, expert_features, top_k)
         hidden = num_experts * expert_features
         first, second = ((2 / (fan * num_layers)) ** 0.5 for fan in (features, hidden))
         router = SoftmaxRouter(

@@ -33,7 +33,6 @@ class NoisyRouter(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_sizes("SparselyGatedMoE", num_experts, top_k)
         self.top_k, self.deviation = top_k, deviation
         empty = torch.empty(num_experts, features, device=device, dtype=dtype)
         self.weight = nn.Parameter(empty)
@@ -126,6 +125,7 @@ class SparselyGatedMoE(MixtureOfExperts):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
+        check_sizes("SparselyGatedMoE", features, num_experts, expert_features, top_k)
         first, second = ((2 / (fan * num_layers)) ** 0.5 for fan in (features, expert_features))
         router = NoisyRouter(
             features, num_experts, top_k, deviation=first, device=device, dtype=dtype

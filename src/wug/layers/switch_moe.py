@@ -36,7 +36,6 @@ class SwitchRouter(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_sizes("SwitchMoE", num_experts, top_k)
         if capacity_factor is not None:
             require_at_least("SwitchMoE", "capacity_factor", capacity_factor, 0)
         self.top_k, self.capacity_factor = top_k, capacity_factor
@@ -143,6 +142,7 @@ class SwitchMoE(MixtureOfExperts):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
+        check_sizes("SwitchMoE", features, num_experts, expert_features, top_k)
         router = SwitchRouter(
             features, num_experts, top_k, capacity_factor=capacity_factor, device=device,
             dtype=dtype,

@@ -153,13 +153,14 @@ class NDR(nn.Module):
             )  # fmt: skip
         else:
             self.stackable = False
-            if num_experts > 0 and hidden_features % num_experts:
+            require_at_least("NDR", "num_experts", num_experts, 1)
+            if hidden_features % num_experts:
                 raise UserError(
                     "NDR: hidden_features must be a multiple of num_experts; got "
                     f"{hidden_features} and {num_experts}."
                 )
             self.feed_forward = SigmaMoE(
-                features, num_experts=num_experts, expert_features=hidden_features // max(num_experts, 1),
+                features, num_experts=num_experts, expert_features=hidden_features // num_experts,
                 top_k=top_k, expert_dropout=expert_dropout, activation=activation,
                 generator=generator, device=device, dtype=dtype,
             )  # fmt: skip
