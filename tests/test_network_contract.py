@@ -2,8 +2,9 @@
 
 What a network takes and gives is its interface, a detail of its registration: numbers (unless it
 says otherwise), columns to columns, columns to one vector (readout), columns to gates (gate),
-columns in the turns of a loop (loop), or tokens to a class (classification). Networks with an answer in every step
-and a state that they carry (steps) have a contract of their own, in test_steps_contract.py.
+columns in the turns of a loop (loop), tokens to a class (classification), or tokens to those that
+come next (next_token). Networks with an answer in every step and a state that they carry (steps)
+have a contract of their own, in test_steps_contract.py.
 """
 
 import copy
@@ -19,6 +20,7 @@ from torch.func import functional_call, stack_module_state, vmap
 from torch.testing import assert_close
 
 from wug.core.index import build, get
+from wug.functional.output import Output
 
 ENTRIES = [
     entry for entry in build()
@@ -28,11 +30,11 @@ SECTIONS = ("Notation:", "Departures:", "Args:", "Shape:", "Example:", "Referenc
 # Interface -> the sizes that a network is built with, and the shape of an output.
 SIZES = {
     "numbers": (2, 3), "columns": (8,), "readout": (8,), "gate": (8,), "loop": (8,),
-    "classification": (11, 5),
+    "classification": (11, 5), "next_token": (11,),
 }  # fmt: skip
 SHAPES = {
     "columns": (4, 5, 8), "readout": (4, 8), "gate": (4, 5, 8), "loop": (4, 5, 8),
-    "classification": (4, 5),
+    "classification": (4, 5), "next_token": (4, 5, 11),
 }  # fmt: skip
 LENGTHS = torch.tensor([5, 1, 3, 4])
 
@@ -80,7 +82,18 @@ class Gate(nn.Module):
         return self.network(x)
 
 
-WRAPPERS = {"loop": Loop, "gate": Gate}
+class Causal(nn.Module):
+    """A network that reads to the right: padding stands behind all that it answers."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, tokens, valid):
+        return self.network(tokens).answer
+
+
+WRAPPERS = {"loop": Loop, "gate": Gate, "next_token": Causal}
 
 
 def make(entry, seed=0):
@@ -93,7 +106,7 @@ def make(entry, seed=0):
 
 def drawn(entry, seed):
     generator = torch.Generator().manual_seed(seed)
-    if interface(entry) == "classification":
+    if interface(entry) in ("classification", "next_token"):
         return torch.randint(11, (4, 9), generator=generator)
     return torch.randn(4, 9, 8, generator=generator)
 
@@ -102,15 +115,31 @@ def inputs(entry, seq=5, rubbish=2):
     """Return sequences, with rubbish behind their ends, and what says where they end."""
     valid = torch.arange(seq) < LENGTHS[:, None]
     x, other = (drawn(entry, seed)[:, :seq] for seed in (1, rubbish))
+    if interface(entry) == "next_token":
+        return torch.where(valid, x, other), valid
     if interface(entry) == "classification":
         return torch.where(valid, x, other), LENGTHS
     return torch.where(valid.unsqueeze(-1), x, other), valid
 
 
+class Answer(nn.Module):
+    """A network without what it returns beside its answer."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, *inputs):
+        output = self.network(*inputs)
+        return output.answer if isinstance(output, Output) else output
+
+
 def promised(entry, network, x, ends):
     """Return the outputs without those at padding."""
-    output = network(x, ends)
-    return output[ends] if interface(entry) in ("columns", "gate", "loop") else output
+    output = Answer(network)(x, ends)
+    return (
+        output[ends] if interface(entry) in ("columns", "gate", "loop", "next_token") else output
+    )
 
 
 @every_network
@@ -162,22 +191,20 @@ def test_state_dict_round_trip(entry):
 def test_says_its_sizes(entry):
     network = make(entry)
     network = network.network if interface(entry) in WRAPPERS else network
-    kind = "classification" if interface(entry) == "classification" else "numbers"
-    names = {
-        "classification": ("num_tokens", "num_classes"),
-        "numbers": ("in_features", "out_features"),
-    }
-    assert all(isinstance(getattr(network, name), int) for name in names[kind])
+    names = {"classification": ("num_tokens", "num_classes"), "next_token": ("num_tokens",)}
+    sizes = names.get(interface(entry), ("in_features", "out_features"))
+    assert all(isinstance(getattr(network, name), int) for name in sizes)
 
 
 @every_sequence_network
 def test_outputs_are_finite_and_of_the_right_shape(entry):
-    output = make(entry).eval()(*inputs(entry))
+    output = Answer(make(entry).eval())(*inputs(entry))
     assert output.shape == SHAPES[interface(entry)] and output.isfinite().all()
     if interface(entry) != "classification":
         x, _ = inputs(entry)
         everywhere = torch.ones(x.shape[:2], dtype=torch.bool)
-        assert_close(make(entry).eval()(x, None), make(entry).eval()(x, everywhere))
+        network = Answer(make(entry).eval())
+        assert_close(network(x, None), network(x, everywhere))
 
 
 @every_learning_sequence_network
@@ -202,7 +229,7 @@ def test_forward_only_computes(entry):
     network, (x, ends) = make(entry).eval(), inputs(entry)
     state, attributes = copy.deepcopy(network.state_dict()), set(vars(network))
     originals = x.clone(), ends.clone()
-    assert torch.equal(network(x, ends), network(x, ends))
+    assert torch.equal(Answer(network)(x, ends), Answer(network)(x, ends))
     assert torch.equal(x, originals[0]) and torch.equal(ends, originals[1])
     assert all(torch.equal(value, state[name]) for name, value in network.state_dict().items())
     assert set(vars(network)) == attributes

@@ -5,6 +5,7 @@ from torch.testing import assert_close
 from wug.core.errors import UserError
 from wug.functional.attention import (
     align_distances,
+    align_past,
     head_features,
     masked_softmax,
     mix_values,
@@ -69,6 +70,17 @@ def test_distances_are_aligned(seq):
     for i in range(seq):
         for j in range(seq):
             assert torch.equal(aligned[..., i, j], logits[..., i, j - i + seq - 1])
+
+
+@pytest.mark.parametrize(("seq", "total"), [(1, 1), (1, 4), (3, 3), (3, 7)])
+def test_distances_to_the_past_are_aligned(seq, total):
+    logits = numbers(2, 3, seq, total)
+    aligned = align_past(logits)
+    assert aligned.shape == logits.shape
+    for i in range(seq):
+        target = total - seq + i
+        for j in range(target + 1):
+            assert torch.equal(aligned[..., i, j], logits[..., i, j - target + total - 1])
 
 
 def test_errors():

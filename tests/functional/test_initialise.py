@@ -3,8 +3,15 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
-from wug.functional.initialise import fill_normal, fill_uniform, kaiming_bound, xavier_bound
+from wug.functional.initialise import (
+    fill_equal_rows,
+    fill_normal,
+    fill_uniform,
+    kaiming_bound,
+    xavier_bound,
+)
 
 
 def generator():
@@ -49,3 +56,13 @@ def test_bounds_are_torchs():
     assert weight.abs().max().item() == pytest.approx(xavier_bound(700, 300), rel=1e-3)
     nn.init.kaiming_uniform_(weight, nonlinearity="relu", generator=generator())
     assert weight.abs().max().item() == pytest.approx(kaiming_bound(700), rel=1e-3)
+
+
+def test_equal_rows():
+    """Rows of one length, numbers of the deviation that is asked for (csordas2023, section 7.4)."""
+    weight = torch.empty(40, 300)
+    fill_equal_rows(weight, 0.3, torch.Generator().manual_seed(0))
+    lengths = weight.norm(dim=1)
+    assert_close(lengths, lengths[:1].expand(40))
+    assert weight.std().item() == pytest.approx(0.3, rel=1e-3)
+    assert weight.mean().item() == pytest.approx(0, abs=0.01)

@@ -84,3 +84,16 @@ def test_products_of_rotated_vectors_depend_on_the_distance():
 
     assert_close(product(9, 4), product(105, 100))
     assert not torch.isclose(product(9, 4), product(9, 5))
+
+
+def test_rotated_products_depend_on_distance_alone():
+    generator = torch.Generator().manual_seed(0)
+    query, key = torch.randn(2, 16, generator=generator, dtype=torch.float64)
+    positions = torch.arange(7)
+    queries, keys = (rotated(one.expand(7, 16), positions, share=0.5) for one in (query, key))
+    products = queries @ keys.T
+    for distance in range(-6, 7):
+        diagonal = products.diagonal(distance)
+        assert_close(diagonal, diagonal[:1].expand_as(diagonal))
+    assert torch.equal(queries[:, 8:], query[8:].expand(7, 8))
+    assert_close(queries.norm(dim=1), query.norm().expand(7))

@@ -232,6 +232,27 @@ def test_initial_weights():
     assert (model.gate.bias_out == -3).all()
 
 
+def test_feed_forward_of_experts():
+    """A mixture in the place of the dense block; the entropies of all steps are summed."""
+    model, (tokens, lengths) = shake(make(num_experts=2, top_k=2, hidden_features=6)), problems()
+    output, states = model(tokens, lengths), model.trace(tokens, lengths)["states"]
+    assert_close(output.answer, model.trace(tokens, lengths)["logits"])
+    assert not model.stackable
+    state, valid = model.start(tokens, lengths)
+    entropy = 0
+    for number in range(model.num_steps):
+        read = model.read_norm(state + model.attention(state, valid))
+        mapped = model.feed_forward(read, valid)
+        entropy = entropy + mapped.terms["entropy"]
+        update = model.update_norm(mapped.answer + read if model.modified else mapped.answer)
+        gates = model.gate(read)
+        state = gates * update + (1 - gates) * state
+        assert_close(states[number + 1], state)
+    assert_close(output.terms, {"entropy": entropy})
+    (output.answer.sum() + entropy).backward()
+    assert model.feed_forward.router.weight.grad.any()
+
+
 def test_bad_arguments():
     with pytest.raises(UserError, match="NDR: num_steps must be at least 1; got 0"):
         make(num_steps=0)
@@ -239,3 +260,7 @@ def test_bad_arguments():
         make(test_steps=0)
     with pytest.raises(UserError, match="readout must be one of last, first; got 'middle'"):
         make(readout="middle")
+    with pytest.raises(UserError, match="hidden_features must be a multiple of num_experts; got 6"):
+        make(hidden_features=6, num_experts=4)
+    with pytest.raises(UserError, match="NDR: num_experts must be at least 1; got 0"):
+        make(num_experts=0)

@@ -106,3 +106,24 @@ def align_distances(logits: Tensor) -> Tensor:
     flat = F.pad(logits, (0, 1)).flatten(-2)
     rows = flat[..., seq - 1 : -1].reshape(logits.shape)
     return rows[..., :seq]
+
+
+def align_past(logits: Tensor) -> Tensor:
+    """Turn logits by distance to the past into logits by source; targets are the last sources.
+
+    Args:
+        logits: In the last axis one logit for each distance, source - target, from 1 - total to 0.
+
+    Shape:
+        (..., seq, total) -> (..., seq, total); what stands after the target is undefined.
+
+    Example:
+        >>> import torch
+        >>> align_past(torch.tensor([[-2, -1, 0], [-2, -1, 0]]))[0, :2]
+        tensor([-1,  0])
+    """
+    # With rows one longer, the logit of target i for source j stands at (total + 1) i + j - i
+    # + seq - 1 = total i + j + seq - 1: cut into the old rows from seq - 1 on, sources line up.
+    seq, total = logits.shape[-2:]
+    flat = F.pad(logits, (0, 1)).flatten(-2)
+    return flat[..., seq - 1 : seq - 1 + seq * total].reshape(logits.shape)

@@ -37,3 +37,15 @@ def xavier_bound(in_features: int, out_features: int) -> float:
 def kaiming_bound(in_features: int) -> float:
     """Half-width of He's uniform distribution for rectifiers (he2015)."""
     return math.sqrt(6 / in_features)
+
+
+@torch.no_grad()
+def fill_equal_rows(tensor: Tensor, deviation: float, generator: torch.Generator | None) -> Tensor:
+    """Fill with normal numbers, then scale: rows of equal length, and numbers of that deviation.
+
+    A row of a selector that is longer than others would win for that alone (csordas2023, 7.4).
+    """
+    tensor.normal_(generator=generator)
+    tensor /= torch.linalg.vector_norm(tensor, dim=-1, keepdim=True)
+    # Rows of length 1 in n dimensions have numbers of mean square 1 / n, and a mean of nearly 0.
+    return tensor.mul_(deviation * tensor.shape[-1] ** 0.5)

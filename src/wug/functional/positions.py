@@ -93,14 +93,15 @@ def random_positions(
     return chosen_positions(priorities, length)
 
 
-def rotated(x: Tensor, positions: Tensor) -> Tensor:
+def rotated(x: Tensor, positions: Tensor, share: float = 1.0) -> Tensor:
     """Turn pairs of channels by angles that grow with the position (su2021).
 
     Products of what is rotated depend on the distance of the positions alone.
 
     Args:
-        x: Queries or keys; an even number of channels.
+        x: Queries or keys; an even number of channels is turned.
         positions: Of the columns.
+        share: Of the channels that are turned; the others, behind them, are left as they are.
 
     Shape:
         x (..., seq, channel), positions (seq,) -> as x.
@@ -111,8 +112,10 @@ def rotated(x: Tensor, positions: Tensor) -> Tensor:
         tensor([[1.0000, 0.0000],
                 [0.5403, 0.8415]])
     """
-    waves = sinusoidal_encoding(positions, x.shape[-1], x.dtype)
+    num_turned = 2 * int(share * x.shape[-1] / 2)
+    kept = x[..., num_turned:]
+    waves = sinusoidal_encoding(positions, num_turned, x.dtype)
     sine, cosine = waves[..., 0::2], waves[..., 1::2]
-    first, second = x[..., 0::2], x[..., 1::2]
+    first, second = x[..., 0:num_turned:2], x[..., 1:num_turned:2]
     turned = (first * cosine - second * sine, first * sine + second * cosine)
-    return torch.stack(turned, -1).flatten(-2)
+    return torch.cat((torch.stack(turned, -1).flatten(-2), kept), -1)

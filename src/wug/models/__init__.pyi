@@ -4,9 +4,11 @@ from wug.models.causal_stack import CausalStack as CausalStack
 from wug.models.dnc import DNC as DNC
 from wug.models.gated_piecewise import GatedPiecewise as GatedPiecewise
 from wug.models.lstm import LSTM as LSTM
+from wug.models.moeut import MoEUT as MoEUT
 from wug.models.ndr import NDR as NDR
 from wug.models.recurrent_network import RecurrentNetwork as RecurrentNetwork
 from wug.models.recurrent_stack import RecurrentStack as RecurrentStack
 from wug.models.sequence_fold import SequenceFold as SequenceFold
 from wug.models.step_lstm import StepLSTM as StepLSTM
 from wug.models.transformer import Transformer as Transformer
+from wug.models.transformer_xl import TransformerXL as TransformerXL

@@ -12,14 +12,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wug.core.errors import require_at_least, require_choice
+from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.columns import NUM_ENDS, add_ends, column_at
 from wug.functional.initialise import fill_normal, fill_uniform
+from wug.functional.output import Output
+from wug.functional.parts import sum_terms
 from wug.functional.streams import dropout
 from wug.layers.copy_gate import CopyGate, gated_copy
 from wug.layers.feed_forward import FeedForward
 from wug.layers.geometric_attention import GeometricAttention
+from wug.layers.sigma_moe import SigmaMoE
 
 # Factor of the initial weights before a layer norm, as for tanh.
 GAIN = 5 / 3
@@ -70,6 +73,11 @@ class NDR(nn.Module):
         dropout_of: ``"queries"`` as in the text or ``"keys"`` as in the code.
         biases: Whether keys and values have biases, as in csordas2022ctl's code.
         readout: Column whose last state is the answer: ``"last"`` or ``"first"``.
+        num_experts: If given, the feed-forward block is a sigma-MoE of so many experts, which
+            share the hidden features (csordas2023, section 7.6), and forward returns an `Output`
+            with the term entropy, summed over the steps.
+        top_k: Number of experts for a column.
+        expert_dropout: Share of the experts that can't be chosen in a training step.
         tied: Whether answers are spelled as tokens are: the logit of class c is that of the
             embedding of token c, over the square root of the features. Not in the sources.
         generator: Source of the initial weights.
@@ -108,6 +116,9 @@ class NDR(nn.Module):
         dropout_of: Literal["queries", "keys"] = "queries",
         biases: bool = False,
         readout: Literal["last", "first"] = "last",
+        num_experts: int | None = None,
+        top_k: int = 4,
+        expert_dropout: float = 0.0,
         tied: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -133,10 +144,26 @@ class NDR(nn.Module):
             features, num_heads, dropout=attention_dropout, dropout_of=dropout_of,
             biases=biases, generator=generator, device=device, dtype=dtype,
         )  # fmt: skip
-        self.feed_forward = FeedForward(
-            features, hidden_features=hidden_features, activation="gelu" if modified else "relu",
-            dropout=hidden_dropout, gain=GAIN, generator=generator, device=device, dtype=dtype,
-        )  # fmt: skip
+        activation: Literal["relu", "gelu"] = "gelu" if modified else "relu"
+        self.feed_forward: FeedForward | SigmaMoE
+        if num_experts is None:
+            self.feed_forward = FeedForward(
+                features, hidden_features=hidden_features, activation=activation,
+                dropout=hidden_dropout, gain=GAIN, generator=generator, device=device, dtype=dtype,
+            )  # fmt: skip
+        else:
+            self.stackable = False
+            require_at_least("NDR", "num_experts", num_experts, 1)
+            if hidden_features % num_experts:
+                raise UserError(
+                    "NDR: hidden_features must be a multiple of num_experts; got "
+                    f"{hidden_features} and {num_experts}."
+                )
+            self.feed_forward = SigmaMoE(
+                features, num_experts=num_experts, expert_features=hidden_features // num_experts,
+                top_k=top_k, expert_dropout=expert_dropout, activation=activation,
+                generator=generator, device=device, dtype=dtype,
+            )  # fmt: skip
         self.gate = CopyGate(
             features, dropout=hidden_dropout, column_dropout=gate_dropout, gelu=modified,
             generator=generator, device=device, dtype=dtype,
@@ -163,12 +190,22 @@ class NDR(nn.Module):
 
     def step(self, state: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
         """Apply the layer once: the columns after it, and their gates."""
+        state, gates, _ = self.step_and_terms(state, valid)
+        return state, gates
+
+    def step_and_terms(
+        self, state: Tensor, valid: Tensor
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Apply the layer once: columns, gates, and what experts add to the objective."""
         read = dropout(self.attention(state, valid), self.dropout, self.training)
         read = self.read_norm(state + read)
-        update = self.feed_forward(read)
+        mapped = self.feed_forward(read, valid)
+        update, terms = (
+            (mapped.answer, mapped.terms) if isinstance(mapped, Output) else (mapped, {})
+        )
         update = self.update_norm(update + read if self.modified else update)
         gates = self.gate(read)
-        return gated_copy(gates, update, state), gates
+        return gated_copy(gates, update, state), gates, terms
 
     def start(self, tokens: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return the columns before the first step, and which of them are not padding."""
@@ -183,12 +220,15 @@ class NDR(nn.Module):
         spelled = self.embedding[: self.num_classes]
         return F.linear(read, spelled * spelled.shape[1] ** -0.5)
 
-    def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Return the logits of the classes."""
+    def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor | Output:
+        """Return the logits of the classes; with experts an `Output` of them and of their terms."""
         state, valid = self.start(tokens, lengths)
+        total: dict[str, Tensor] = {}
         for _ in range(self.num_steps if self.training else self.test_steps):
-            state, _ = self.step(state, valid)
-        return self.answer(state, lengths)
+            state, _, terms = self.step_and_terms(state, valid)
+            total = sum_terms(total, terms)
+        answer = self.answer(state, lengths)
+        return Output(answer, total) if total else answer
 
     def trace(self, tokens: Tensor, lengths: Tensor) -> dict[str, Tensor]:
         """Return what happens in every step, with column 0 for the token before the sequence.
