@@ -2,7 +2,7 @@
 
 What a network takes and gives is its interface, a detail of its registration: vectors (unless it
 says otherwise), columns to columns, columns to one vector (readout), columns to gates (gate),
-columns in the steps of a loop (steps), or tokens to logits.
+columns in the steps of a loop (steps), tokens to logits, or tokens to tokens (transduction).
 """
 
 import copy
@@ -24,13 +24,14 @@ SECTIONS = ("Notation:", "Departures:", "Args:", "Shape:", "Example:", "Referenc
 # Interface -> the sizes that a network is built with, and the shape of an output.
 SIZES = {
     "vectors": (2, 3), "columns": (8,), "readout": (8,), "gate": (8,), "steps": (8,),
-    "tokens": (11, 5),
+    "tokens": (11, 5), "transduction": (11, 5),
 }  # fmt: skip
 SHAPES = {
     "columns": (4, 5, 8), "readout": (4, 8), "gate": (4, 5, 8), "steps": (4, 5, 8),
-    "tokens": (4, 5),
+    "tokens": (4, 5), "transduction": (4, 3, 6),
 }  # fmt: skip
 LENGTHS = torch.tensor([5, 1, 3, 4])
+OF_TOKENS = ("tokens", "transduction")
 
 # Exemptions, each with its reason.
 WITHOUT_WEIGHTS = {"position_encoding": "its sinusoids are not learned"}
@@ -76,7 +77,19 @@ class Gate(nn.Module):
         return self.network(x)
 
 
-WRAPPERS = {"steps": Loop, "gate": Gate}
+class Fed(nn.Module):
+    """A network whose decoder is fed these targets."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x, ends):
+        targets = torch.tensor([[5, 0, 1], [5, 2, 3], [5, 4, 4], [5, 1, 5]], device=x.device)
+        return self.network(x, ends, targets)
+
+
+WRAPPERS = {"steps": Loop, "gate": Gate, "transduction": Fed}
 
 
 def make(entry, seed=0):
@@ -89,7 +102,7 @@ def make(entry, seed=0):
 
 def drawn(entry, seed):
     generator = torch.Generator().manual_seed(seed)
-    if interface(entry) == "tokens":
+    if interface(entry) in OF_TOKENS:
         return torch.randint(11, (4, 9), generator=generator)
     return torch.randn(4, 9, 8, generator=generator)
 
@@ -98,7 +111,7 @@ def inputs(entry, seq=5, rubbish=2):
     """Return sequences, with rubbish behind their ends, and what says where they end."""
     valid = torch.arange(seq) < LENGTHS[:, None]
     x, other = (drawn(entry, seed)[:, :seq] for seed in (1, rubbish))
-    if interface(entry) == "tokens":
+    if interface(entry) in OF_TOKENS:
         return torch.where(valid, x, other), LENGTHS
     return torch.where(valid.unsqueeze(-1), x, other), valid
 
@@ -158,16 +171,18 @@ def test_state_dict_round_trip(entry):
 def test_says_its_sizes(entry):
     network = make(entry)
     network = network.network if interface(entry) in WRAPPERS else network
-    kind = "tokens" if interface(entry) == "tokens" else "vectors"
-    names = {"tokens": ("num_tokens", "num_classes"), "vectors": ("in_features", "out_features")}
-    assert all(isinstance(getattr(network, name), int) for name in names[kind])
+    names = {
+        "tokens": ("num_tokens", "num_classes"),
+        "transduction": ("num_source_tokens", "num_target_tokens"),
+    }.get(interface(entry), ("in_features", "out_features"))
+    assert all(isinstance(getattr(network, name), int) for name in names)
 
 
 @every_sequence_network
 def test_outputs_are_finite_and_of_the_right_shape(entry):
     output = make(entry).eval()(*inputs(entry))
     assert output.shape == SHAPES[interface(entry)] and output.isfinite().all()
-    if interface(entry) != "tokens":
+    if interface(entry) not in OF_TOKENS:
         x, _ = inputs(entry)
         everywhere = torch.ones(x.shape[:2], dtype=torch.bool)
         assert_close(make(entry).eval()(x, None), make(entry).eval()(x, everywhere))
@@ -260,3 +275,42 @@ def test_attention_weights(entry):
         of_valid = row if interface(entry) == "readout" else row[:, mask]
         assert not of_valid[..., ~mask].any()
     assert torch.equal(weights, network.eval().weights(x, valid))
+
+
+@networks("transduction")
+@pytest.mark.parametrize("oracle", [None, "forbidden", "afterwards"])
+def test_decoding_is_what_feeding_its_own_answers_gives(entry, oracle):
+    network, (x, lengths) = make(entry).eval().network, inputs(entry)
+    written = network.decode(x, lengths, 6, oracle=oracle, stop=False)
+    assert written.shape == (4, 6)
+    assert torch.equal(network.decode(x, lengths, 6, oracle=oracle), written)
+    fed, ended = torch.full((4, 1), 5), torch.zeros(4, dtype=torch.bool)
+    for index in range(6):
+        logits = network(x, lengths, fed)[:, -1]
+        free, barred = logits.argmax(-1), logits[:, :5].argmax(-1)
+        expected = {None: torch.where(ended, 5, free)}.get(oracle, barred)
+        assert torch.equal(written[:, index], expected)
+        fed = torch.cat((fed, (barred if oracle == "forbidden" else free)[:, None]), 1)
+        ended |= free == 5
+
+
+@networks("transduction")
+def test_later_targets_change_nothing(entry):
+    network, (x, lengths) = make(entry).eval().network, inputs(entry)
+    targets = torch.tensor([[5, 0, 1, 2, 3]] * 4)
+    other = torch.tensor([[5, 0, 1, 4, 0]] * 4)
+    assert_close(network(x, lengths, targets)[:, :3], network(x, lengths, other)[:, :3])
+    assert_close(network(x, lengths, targets[:, :3]), network(x, lengths, other)[:, :3])
+
+
+@networks("transduction")
+def test_cross_attention_is_traced(entry):
+    network, (x, lengths) = make(entry).eval().network, inputs(entry)
+    targets = torch.tensor([[5, 0, 1, 2]] * 4)
+    trace = network.trace(x, lengths, targets)
+    attention = trace["cross_attention"]
+    assert_close(trace["logits"], network(x, lengths, targets))
+    assert attention.shape[1] == 4 and attention.shape[3:] == (4, 7)
+    assert_close(attention.sum(-1), torch.ones(attention.shape[:-1]))
+    for row, length in enumerate(lengths.tolist()):
+        assert not attention[:, row, ..., length + 2 :].any()

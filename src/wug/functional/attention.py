@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -104,3 +105,41 @@ def align_distances(logits: Tensor) -> Tensor:
     flat = F.pad(logits, (0, 1)).flatten(-2)
     rows = flat[..., seq - 1 : -1].reshape(logits.shape)
     return rows[..., :seq]
+
+
+def mask_future(logits: Tensor) -> Tensor:
+    """Lower the logits of later sources so far that no target reads them.
+
+    Shape:
+        (..., seq, seq), target before source -> as logits.
+
+    Example:
+        >>> import torch
+        >>> mask_future(torch.zeros(2, 2)).softmax(-1)
+        tensor([[1.0000, 0.0000],
+                [0.5000, 0.5000]])
+    """
+    future = logits.new_ones(logits.shape[-2:], dtype=torch.bool).triu(1)
+    # Half of what there is: still finite with a logit, so that nothing is NaN.
+    bias = torch.zeros_like(future, dtype=logits.dtype)
+    return logits + bias.masked_fill(future, torch.finfo(logits.dtype).min / 2)
+
+
+def align_past(logits: Tensor) -> Tensor:
+    """Turn logits by distance, source - target, into logits by source, for sources not later.
+
+    Args:
+        logits: In the last axis one logit for each distance from 1 - seq to 0.
+
+    Shape:
+        (..., seq, seq) -> (..., seq, seq); what stands above the diagonal means nothing.
+
+    Example:
+        >>> import torch
+        >>> align_past(torch.tensor([[-1, 0], [-1, 0]])).tril()
+        tensor([[ 0,  0],
+                [-1,  0]])
+    """
+    # Rows one longer, cut again from seq on: that of target i starts at seq + i seq of rows of
+    # seq + 1, which is its distance -i; its source i ends it (dai2019, appendix B).
+    return F.pad(logits, (1, 0)).flatten(-2)[..., logits.shape[-1] :].view(logits.shape)
