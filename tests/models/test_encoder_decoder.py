@@ -1,5 +1,5 @@
 import math
-from functools import cache
+from functools import cache, partial
 
 import pytest
 import torch
@@ -110,6 +110,10 @@ def attend(layer, x, source, causal=False):
     return torch.stack(columns)
 
 
+def attend_all(layer, x, causal=False):
+    return attend(layer, x, x, causal)
+
+
 def feed(layer, x):
     hidden = (x @ layer.weight_in.T + layer.bias_in).relu()
     return hidden @ layer.weight_out.T + layer.bias_out
@@ -139,14 +143,18 @@ def reference(model, source, target):
 
     h = embed([8, *source, 7], model.source_embedding)
     for layer in layers(model.encoder):
-        h = residual(layer.norms[0], model.norm, h, lambda x: attend(layer.attention, x, x))
-        h = residual(layer.norms[1], model.norm, h, lambda x: feed(layer.feed_forward, x))
+        read = partial(attend_all, layer.attention)
+        h = residual(layer.norms[0], model.norm, h, read)
+        h = residual(layer.norms[1], model.norm, h, partial(feed, layer.feed_forward))
     h = model.last_norms[0](h) if model.norm == "pre" else h
     y = embed(target, model.target_embedding)
     for layer in layers(model.decoder):
-        y = residual(layer.norms[0], model.norm, y, lambda x: attend(layer.attention, x, x, True))
-        y = residual(layer.norms[1], model.norm, y, lambda x: attend(layer.source_attention, x, h))
-        y = residual(layer.norms[2], model.norm, y, lambda x: feed(layer.feed_forward, x))
+        read = partial(attend_all, layer.attention, causal=True)
+        y = residual(layer.norms[0], model.norm, y, read)
+        y = residual(
+            layer.norms[1], model.norm, y, partial(attend, layer.source_attention, source=h)
+        )
+        y = residual(layer.norms[2], model.norm, y, partial(feed, layer.feed_forward))
     y = model.last_norms[1](y) if model.norm == "pre" else y
     return y @ model.target_embedding.T + model.bias
 
