@@ -66,7 +66,10 @@ def global_draws(text: str) -> Iterator[str]:
 # around its steps, so that noise depends on the lot and the step alone.
 NOISE = {
     "wug/units/snmu.py": {"torch.rand_like(x)"},
-    "wug/functional/streams.py": {"torch.randint(0, 1 << 32, (2,), device=x.device)"},
+    "wug/functional/streams.py": {
+        "torch.randint(0, 1 << 32, (2,), device=x.device)",
+        "torch.randint(-(1 << 63), (1 << 63) - 1, ((x.numel() + 3) // 4,), device=x.device)",
+    },
     "wug/fleet/engine.py": {"torch.manual_seed"},
     "wug/fleet/sequence_plan.py": {"torch.manual_seed"},
     "wug/fleet/sequence_trainer.py": {"torch.manual_seed"},

@@ -9,6 +9,10 @@ from torch import Tensor
 from wug.core.errors import UserError, require_at_least
 from wug.core.padding import mask_padding
 
+# Torch's softmax of a CPU takes rows shorter than its widest vectors number by number: padded to
+# them it is 10 to 30 times as fast.
+VECTOR = 16
+
 
 def head_features(owner: str, features: int, num_heads: int) -> int:
     """Return the width of a head, or raise if the heads can't share the features evenly.
@@ -81,7 +85,11 @@ def masked_softmax(logits: Tensor, valid: Tensor | None) -> Tensor:
         >>> masked_softmax(torch.zeros(1, 1, 1, 3), torch.tensor([[True, True, False]]))
         tensor([[[[0.5000, 0.5000, 0.0000]]]])
     """
-    return mask_padding(logits, valid).softmax(-1)
+    logits = mask_padding(logits, valid)
+    missing = VECTOR - logits.shape[-1]
+    if missing <= 0 or logits.device.type != "cpu" or torch.compiler.is_compiling():
+        return logits.softmax(-1)
+    return F.pad(logits, (0, missing), value=-torch.inf).softmax(-1)[..., :-missing]
 
 
 def align_distances(logits: Tensor) -> Tensor:
