@@ -51,8 +51,8 @@ def is_primitive(form: str) -> bool:
     """Say whether a form is that of a single word, without a sentence.
 
     Example:
-        >>> is_primitive("LAMBDA a . cake ( a )"), is_primitive("Emma"), is_primitive("cake ( x _ 1 )")
-        (True, True, False)
+        >>> [is_primitive(form) for form in ("LAMBDA a . cake ( a )", "Emma", "cake ( x _ 1 )")]
+        [True, True, False]
     """
     return form.startswith("LAMBDA") or "(" not in form
 
@@ -61,9 +61,8 @@ def to_positional(sentence: str, form: str) -> str:
     """Write a form of COGS as ReCOGS' positional form; words alone keep theirs.
 
     Example:
-        >>> to_positional("Emma liked the cake .", "* cake ( x _ 3 ) ; like . agent ( x _ 1 , Emma )"
-        ...     " AND like . theme ( x _ 1 , x _ 3 )")
-        'Emma ( 0 ) ; * cake ( 3 ) ; like ( 1 ) AND agent ( 1 , 0 ) AND theme ( 1 , 3 )'
+        >>> to_positional("Emma slept .", "sleep . agent ( x _ 1 , Emma )")
+        'Emma ( 0 ) ; sleep ( 1 ) AND agent ( 1 , 0 )'
     """
     if is_primitive(form):
         return form

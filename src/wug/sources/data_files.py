@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
+from zipfile import ZipFile
 
 from wug.core.errors import UserError
+from wug.core.paths import cache_folder
+from wug.records import write_atomic
 
 # A checkout may stand beside a folder with shared data.
 BESIDE = Path(__file__).parents[4] / "shared" / "data"
@@ -33,3 +36,24 @@ def lines(name: str) -> list[str]:
     path = find(name)
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     return data.decode("utf-8").splitlines()
+
+
+def zip_lines(name: str, member: str, password: str) -> list[str]:
+    """Return the lines of a file in a zip that has a password, unpacked into the cache folder.
+
+    Args:
+        name: The zip, such as ``slog/generalization_sets.zip``.
+        member: How the name of the file in it ends.
+        password: As its authors print it.
+
+    Raises:
+        UserError: The zip is missing, or has no such file.
+    """
+    path = cache_folder() / "data" / name.removesuffix(".zip") / member
+    if not path.is_file():
+        with ZipFile(find(name)) as packed:
+            inside = [one for one in packed.namelist() if Path(one).name == member]
+            if len(inside) != 1:
+                raise UserError(f"{name} must have one file {member}; got {len(inside)}.")
+            write_atomic(path, packed.read(inside[0], pwd=password.encode()))
+    return path.read_text(encoding="utf-8").splitlines()
