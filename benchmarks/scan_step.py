@@ -81,7 +81,9 @@ class PlainTransformer(nn.Module):
         self.source = nn.Embedding(num_source + 2, FEATURES)
         self.target = nn.Embedding(num_target + 1, FEATURES)
         self.bias = nn.Parameter(torch.zeros(num_target + 1))
-        self.attentions = nn.ModuleList(PlainAttention(relative) for relative in (True, True, False))
+        self.attentions = nn.ModuleList(
+            PlainAttention(relative) for relative in (True, True, False)
+        )
         self.feeds = nn.ModuleList(
             nn.Sequential(nn.Linear(FEATURES, HIDDEN), nn.ReLU(), nn.Dropout(DROPOUT),
                           nn.Linear(HIDDEN, FEATURES))
@@ -133,9 +135,7 @@ def batches(examples: PairSet, size: int, number: int, bucketed: bool) -> list[P
     """Return batches that stand for the mix of a whole pass, each no wider than its longest."""
     generator = torch.Generator().manual_seed(0)
     if bucketed:
-        rows = bucketed_batches(
-            examples.source_lengths, examples.target_lengths, size, generator
-        )
+        rows = bucketed_batches(examples.source_lengths, examples.target_lengths, size, generator)
         rows = rows[examples.target_lengths[rows].float().mean(1).argsort()]
         rows = rows[torch.linspace(0, len(rows) - 1, number).round().long()]
     else:

@@ -25,7 +25,7 @@ def test_add_or_sub(level):
         a, b = (Fraction(one) for one in re.findall(r"(?<![\d)])-?\d+(?:\.\d+)?", question))
         expected = {
             "What is the distance": abs(a - b), "What is the sum": a + b, "Subtract": b - a,
-            "Put together": a + b,
+            "Add": a + b,
         }  # fmt: skip
         known = [v for start, v in expected.items() if question.startswith(start)]
         if not known:

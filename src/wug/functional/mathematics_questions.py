@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from random import Random
 
 LETTERS = "abcdefghjklmnopqrstuvwxyz"  # i looks like an index
@@ -22,9 +21,7 @@ PLACES = (
     "hundred thousands",
     "millions",
 )
-CHARACTERS = tuple(
-    sorted({*"abcdefghijklmnopqrstuvwxyz", *"0123456789", *"+-*/=(),.? ", *"CDPSTWR"})
-)
+CHARACTERS = tuple(sorted({*"abcdefghijklmnopqrstuvwxyz", *"0123456789", *"+-*/=(),.? ", *"ACSW"}))
 
 
 class Draw:
@@ -120,7 +117,7 @@ def add_or_sub(draw: Draw, level: int) -> tuple[str, str]:
     x, y = written(a), written(b)
     if draw.below(2):
         forms = (f"What is {x} + {y}?", f"Add {x} and {y}.", f"What is the sum of {x} and {y}?")
-        return draw.one_of([form.replace("Add", "Put together") for form in forms]), written(a + b)
+        return draw.one_of(forms), written(a + b)
     distance = abs(a - b)
     choice = draw.below(3)
     if choice == 0:
@@ -241,7 +238,7 @@ def draw_questions(
         >>> len({question for question, _, _ in drawn}), {level for _, _, level in drawn}
         (10, {1, 2})
     """
-    draw, make = Draw(Random(seed)), partial(MODULES[module])
+    draw, make = Draw(Random(seed)), MODULES[module]
     found: dict[str, tuple[str, str, int]] = {}
     turn = vain = 0
     open_levels = list(levels)

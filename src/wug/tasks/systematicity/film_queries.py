@@ -71,8 +71,8 @@ class FilmQueries(PairTask):
     """
 
     num_questions: int = 20_000
-    num_train: int = 10_000
-    num_test: int = 2_000
+    num_train: int = 8_000
+    num_test: int = 1_000
     divergent: bool = True
     validation_share: float = 0.1
     ood_validation_share: float = 0.1
