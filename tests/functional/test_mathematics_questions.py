@@ -99,6 +99,6 @@ def test_characters(module):
 
 
 def test_small_levels_run_dry():
-    found = questions.draw_questions("place_value", (1, 3), 2_000, seed=0)
+    found = questions.draw_questions("place_value", (1, 3), 2_000, Random(0))
     easy = [row for row in found if row[2] == 1]
     assert len(found) == 2_000 and len(easy) <= 10 + 2 * 90

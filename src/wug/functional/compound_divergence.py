@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from wug.core.errors import UserError
-from wug.functional.streams import stream_key
 
 # Exponents of the Chernoff coefficient: both sides alike for atoms; for compounds it matters that
 # what the test has is in training at all, less how often.
@@ -83,7 +82,7 @@ def divergent_split(
     *,
     num_train: int,
     num_test: int,
-    name: str,
+    rng: np.random.Generator,
     max_atom_divergence: float = 0.02,
 ) -> Divided:
     """Divide items so that compounds differ as much as can be found while atoms hardly do.
@@ -99,7 +98,7 @@ def divergent_split(
         compounds: Of each item.
         num_train: Items of training.
         num_test: Items of the test; the two may leave some out.
-        name: Another name starts elsewhere.
+        rng: Source of what is tried.
         max_atom_divergence: Up to here atoms may differ at no cost; keysers2020 has 0.02.
 
     Raises:
@@ -108,7 +107,8 @@ def divergent_split(
     Example:
         >>> words = [[a, b] for a in "abcd" for b in "wxyz"]
         >>> pairs = [["".join(row)] for row in words]
-        >>> found = divergent_split(words, pairs, num_train=8, num_test=8, name="example")
+        >>> found = divergent_split(words, pairs, num_train=8, num_test=8,
+        ...     rng=np.random.default_rng(0))
         >>> round(found.compound_divergence, 2), found.atom_divergence <= 0.02
         (1.0, True)
     """
@@ -118,7 +118,6 @@ def divergent_split(
             f"together; got {num_train} and {num_test}."
         )
     tables = count_table(atoms), count_table(compounds)
-    rng = np.random.Generator(np.random.Philox(key=stream_key("divergent_split", name)))
 
     def score(side: NDArray[np.int64]) -> float:
         of_atoms, of_compounds = measure(*tables, side == 0, side == 1)
@@ -193,10 +192,10 @@ def _gains(
     """Return what each item adds to the score in training, in the test, and left out."""
     gains = [np.zeros(len(side)) for _ in range(3)]
     for table, alpha in zip(tables, (ATOM_ALPHA, COMPOUND_ALPHA), strict=True):
-        counts = [table.T @ (side == which).astype(float) for which in (0, 1)]
+        train, test = (table.T @ (side == which).astype(float) for which in (0, 1))
         factor = 1.0
         if alpha == ATOM_ALPHA:
-            factor = -PENALTY if divergence(*counts, alpha) > max_atom_divergence else 0.0
-        for which, slope in enumerate(_slopes(*counts, alpha)):
+            factor = -PENALTY if divergence(train, test, alpha) > max_atom_divergence else 0.0
+        for which, slope in enumerate(_slopes(train, test, alpha)):
             gains[which] += factor * (table @ slope)
     return gains

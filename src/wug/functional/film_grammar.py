@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple, TypeAlias
 
-from wug.functional.streams import stream_key
-
 # A rule's name, then its parts: trees, or words.
 Tree: TypeAlias = tuple[Any, ...]
 
@@ -166,12 +164,11 @@ class TreeSampler:
     """Draws random trees of the grammar.
 
     Args:
-        *name: What the draws depend on.
+        rng: Where they come from; only its `random` is used, which is the same everywhere.
     """
 
-    def __init__(self, *name: str | int) -> None:
-        first, second = stream_key("film_grammar", *name)
-        self.rng = Random(first << 32 | second)
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
 
     def _below(self, number: int) -> int:
         return int(self.rng.random() * number)
@@ -208,14 +205,14 @@ def num_names(tree: Any) -> int:
     return sum(num_names(part) for part in tree)
 
 
-def draw_questions(number: int, *name: str | int) -> list[Question]:
+def draw_questions(number: int, rng: Random) -> list[Question]:
     """Draw different questions.
 
     Example:
-        >>> len({question.text for question in draw_questions(50, "example")})
+        >>> len({question.text for question in draw_questions(50, Random(0))})
         50
     """
-    sampler, found = TreeSampler(*name), dict[str, Question]()
+    sampler, found = TreeSampler(rng), dict[str, Question]()
     while len(found) < number:
         tree = sampler.draw()
         if num_names(tree) <= NUM_NAMES:

@@ -183,7 +183,7 @@ def sort(draw: Draw, level: int) -> tuple[str, str]:
         if Fraction(value) not in {Fraction(one) for one in values}:
             values.append(value)
     falling = bool(draw.below(2))
-    ordered = sorted(values, key=Fraction, reverse=falling)
+    ordered = sorted(values, key=lambda value: Fraction(value), reverse=falling)
     question = ", ".join(map(written, values))
     how = "descending" if falling else "ascending"
     return f"Sort {question} in {how} order.", ", ".join(map(written, ordered))
@@ -221,7 +221,7 @@ MODULES: dict[str, Callable[[Draw, int], tuple[str, str]]] = {
 
 
 def draw_questions(
-    module: str, levels: Sequence[int], number: int, seed: int
+    module: str, levels: Sequence[int], number: int, rng: Random
 ) -> list[tuple[str, str, int]]:
     """Draw different questions, each with its answer and level, of each level equally many.
 
@@ -231,14 +231,14 @@ def draw_questions(
         module: One of `MODULES`.
         levels: The levels.
         number: How many questions.
-        seed: What the draws depend on.
+        rng: Where they come from; only its `random` is used, which is the same everywhere.
 
     Example:
-        >>> drawn = draw_questions("place_value", (1, 2), 10, seed=0)
+        >>> drawn = draw_questions("place_value", (1, 2), 10, Random(0))
         >>> len({question for question, _, _ in drawn}), {level for _, _, level in drawn}
         (10, {1, 2})
     """
-    draw, make = Draw(Random(seed)), MODULES[module]
+    draw, make = Draw(rng), MODULES[module]
     found: dict[str, tuple[str, str, int]] = {}
     turn = vain = 0
     open_levels = list(levels)

@@ -55,7 +55,7 @@ def _phrase_actions(phrase: str) -> tuple[str, ...]:
     times = TIMES[words.pop()] if words[-1] in TIMES else 1
     if " ".join(words) not in set(verb_phrases()):
         raise UserError(f"SCAN has no phrase {phrase!r}; try: jump opposite left twice.")
-    act = () if words[0] == "turn" else (f"I_{words[0].upper()}",)
+    act: tuple[str, ...] = () if words[0] == "turn" else (f"I_{words[0].upper()}",)
     if words[-1] in DIRECTIONS:
         turn = (f"I_TURN_{words[-1].upper()}",)
         if "around" in words:

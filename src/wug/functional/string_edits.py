@@ -12,7 +12,6 @@ from itertools import accumulate, pairwise
 from random import Random
 
 from wug.core.errors import UserError
-from wug.functional.streams import stream_key
 
 Words = list[str]
 
@@ -110,12 +109,11 @@ class ExpressionSampler:
     """Draws random expressions, with the shares of the official random test set.
 
     Args:
-        *name: What the draws depend on.
+        rng: Where they come from; only its `random` is used, which is the same everywhere.
     """
 
-    def __init__(self, *name: str | int) -> None:
-        first, second = stream_key("string_edits", *name)
-        self.rng = Random(first << 32 | second)
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
         self.lengths = list(accumulate(LENGTH_SHARES))
         self.names = tuple(UNARY), tuple(BINARY)
 
@@ -141,22 +139,22 @@ class ExpressionSampler:
 
 
 def draw_expressions(
-    number: int, accept: Callable[[str], bool], *name: str | int, longest: int = LONGEST
+    number: int, accept: Callable[[str], bool], rng: Random, *, longest: int = LONGEST
 ) -> list[str]:
     """Draw different expressions that are accepted and not too long.
 
     Args:
         number: How many.
         accept: Says which ones may be drawn.
-        *name: What the draws depend on.
+        rng: Where they come from.
         longest: Most words of an expression.
 
     Example:
-        >>> drawn = draw_expressions(3, lambda text: num_functions(text) < 3, "example")
+        >>> drawn = draw_expressions(3, lambda text: num_functions(text) < 3, Random(0))
         >>> len(set(drawn)), all(num_functions(text) in (1, 2) for text in drawn)
         (3, True)
     """
-    sampler, found = ExpressionSampler(*name), dict[str, None]()
+    sampler, found = ExpressionSampler(rng), dict[str, None]()
     while len(found) < number:
         words = sampler.draw()
         text = " ".join(words)

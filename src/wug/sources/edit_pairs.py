@@ -14,7 +14,7 @@ from wug.core.sequences import Split
 from wug.functional.held_out import held_out
 from wug.functional.string_edits import TOKENS, draw_expressions, evaluate, num_functions
 from wug.sources.data_files import lines
-from wug.sources.pairs import Pair, PairTask
+from wug.sources.pairs import Pair, PairTask, named_random
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,8 @@ class EditPairs(PairTask):
         if split in ("train", "validation"):
             # One list, so that no expression is in both.
             number = self.num_train + (self.num_validation if split == "validation" else 0)
-            drawn = draw_expressions(number, self.in_training, self.folder, self.seed)
+            rng = named_random("pcfg", self.folder, self.seed)
+            drawn = draw_expressions(number, self.in_training, rng)
             chosen = drawn[: self.num_train] if split == "train" else drawn[self.num_train :]
         else:
             official = lines(f"pcfg/{self.folder}/test.src")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from random import Random
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -24,9 +25,21 @@ from torch import Tensor
 from wug.core.errors import UserError, require_choice, unknown_name
 from wug.core.paths import cache_folder
 from wug.core.sequences import SPLITS, Split
+from wug.functional.streams import stream_key
 from wug.records import config_hash, write_atomic
 
 TENSORS = ("source", "source_lengths", "target", "target_lengths", "groups")
+
+
+def named_random(*name: str | int) -> Random:
+    """Return a generator of one's own, the same for the same name.
+
+    Example:
+        >>> named_random("train", 0).random() == named_random("train", 0).random()
+        True
+    """
+    first, second = stream_key(*name)
+    return Random(first << 32 | second)
 
 
 class Pair(NamedTuple):

@@ -15,8 +15,7 @@ from wug.core.registry import register
 from wug.core.sequences import SPLITS, Split
 from wug.functional.held_out import held_out
 from wug.functional.mathematics_questions import CHARACTERS, MODULES, draw_questions
-from wug.functional.streams import stream_key
-from wug.sources.pairs import Pair, PairTask
+from wug.sources.pairs import Pair, PairTask, named_random
 
 Module: TypeAlias = Literal[
     "add_or_sub", "place_value", "linear_1d", "differentiate", "sort", "collect"
@@ -154,14 +153,14 @@ class Mathematics(PairTask):
         """Write a split."""
         if self.folder is not None:
             return self._published(split)
-        first, second = stream_key("mathematics", self.module, split in SPLITS[:2], self.seed)
-        seed, number = first << 32 | second, self.num_evaluation
+        rng = named_random("mathematics", self.module, int(split in SPLITS[:2]), self.seed)
+        number = self.num_evaluation
         if split in ("ood_validation", "test"):
             levels = (4,) if split == "ood_validation" else (5,)
-            drawn = draw_questions(self.module, levels, number, seed)
+            drawn = draw_questions(self.module, levels, number, rng)
         else:
             # One list, so that no question is in both; what a small level lacks, training lacks.
-            both = draw_questions(self.module, (1, 2, 3), self.num_train + number, seed)
+            both = draw_questions(self.module, (1, 2, 3), self.num_train + number, rng)
             keep = min(number, len(both) // 10)
             held = held_out([row[0] for row in both], [""] * len(both), keep / len(both), "math")
             wanted = split == "validation"

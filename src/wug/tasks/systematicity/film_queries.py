@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
 from wug.core.sequences import SPLITS, Split
@@ -22,7 +24,8 @@ from wug.functional.film_grammar import (
     rules,
 )
 from wug.functional.held_out import held_out
-from wug.sources.pairs import Pair, PairTask
+from wug.functional.streams import stream_key
+from wug.sources.pairs import Pair, PairTask, named_random
 
 
 @register(
@@ -98,7 +101,7 @@ class FilmQueries(PairTask):
     @cached_property
     def sides(self) -> tuple[list[Question], list[Question]]:
         """The questions for training and IID validation, and those for the OOD sets."""
-        drawn = draw_questions(self.num_questions, self.seed)
+        drawn = draw_questions(self.num_questions, named_random("films", self.seed))
         if not self.divergent:
             end = self.num_train + self.num_test
             return drawn[: self.num_train], drawn[self.num_train : end]
@@ -106,8 +109,10 @@ class FilmQueries(PairTask):
         divided = divergent_split(
             [[rule[0] for rule in each] for each in found],
             [[" ".join(rule) for rule in each if len(rule) > 1] for each in found],
-            num_train=self.num_train, num_test=self.num_test, name=f"films {self.seed}",
-        )  # fmt: skip
+            num_train=self.num_train,
+            num_test=self.num_test,
+            rng=np.random.default_rng(stream_key("divide films", self.seed)),
+        )
         return [drawn[i] for i in divided.train], [drawn[i] for i in divided.test]
 
     def pairs(self, split: Split) -> list[Pair]:

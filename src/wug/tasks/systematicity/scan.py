@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
+import numpy as np
+
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
 from wug.core.sequences import SPLITS, Split
 from wug.functional.compound_divergence import divergent_split
 from wug.functional.held_out import held_out
 from wug.functional.scan_grammar import ACTIONS, COMMAND_WORDS, actions, commands, rules
+from wug.functional.streams import stream_key
 from wug.sources.data_files import lines
 from wug.sources.pairs import Pair, PairTask
 
@@ -139,7 +142,7 @@ class Scan(PairTask):
         divided = divergent_split(
             [[rule[0] for rule in each] for each in found],
             [[" ".join(rule) for rule in each if len(rule) > 1] for each in found],
-            num_train=8_365, num_test=1_045, name="scan",
+            num_train=8_365, num_test=1_045, rng=np.random.default_rng(stream_key("divide scan")),
         )  # fmt: skip
         return [known[i] for i in divided.train], [known[i] for i in divided.test]
 
