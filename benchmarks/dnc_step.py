@@ -31,11 +31,11 @@ import tyro
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 from torch.utils import _pytree as pytree
-from wug.fleet.programs import compile_graph
 
 from wug.functional.unrolled import Unrolled, run_graph
 from wug.models.dnc import DNC
 from wug.tasks.memory.copy import Copy
+from wug.training.programs import compile_graph
 
 BITS, BATCH, CELLS, WORD, HIDDEN = 8, 16, 16, 16, 32
 WORDS = 14  # of a block

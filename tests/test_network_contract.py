@@ -2,9 +2,9 @@
 
 What a network takes and gives is its interface, a detail of its registration: numbers (unless it
 says otherwise), columns to columns, columns to one vector (readout), columns to gates (gate),
-columns in the turns of a loop (loop), tokens to a class (classification), or tokens to those that
-come next (next_token). Networks with an answer in every step and a state that they carry (steps)
-have a contract of their own, in test_steps_contract.py.
+columns in the turns of a loop (loop), tokens to a class (classification), to those that come next
+(next_token) or to other tokens (transduction). Networks with an answer in every step and a state
+that they carry (steps) have a contract of their own, in test_steps_contract.py.
 """
 
 import copy
@@ -30,13 +30,14 @@ SECTIONS = ("Notation:", "Departures:", "Args:", "Shape:", "Example:", "Referenc
 # Interface -> the sizes that a network is built with, and the shape of an output.
 SIZES = {
     "numbers": (2, 3), "columns": (8,), "readout": (8,), "gate": (8,), "loop": (8,),
-    "classification": (11, 5), "next_token": (11,),
+    "classification": (11, 5), "next_token": (11,), "transduction": (11, 5),
 }  # fmt: skip
 SHAPES = {
     "columns": (4, 5, 8), "readout": (4, 8), "gate": (4, 5, 8), "loop": (4, 5, 8),
-    "classification": (4, 5), "next_token": (4, 5, 11),
+    "classification": (4, 5), "next_token": (4, 5, 11), "transduction": (4, 3, 6),
 }  # fmt: skip
 LENGTHS = torch.tensor([5, 1, 3, 4])
+OF_TOKENS = ("classification", "transduction")
 
 # Exemptions, each with its reason.
 WITHOUT_WEIGHTS = {"position_encoding": "its sinusoids are not learned"}
@@ -82,6 +83,18 @@ class Gate(nn.Module):
         return self.network(x)
 
 
+class Fed(nn.Module):
+    """A network whose decoder is fed these targets."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x, ends):
+        targets = torch.tensor([[5, 0, 1], [5, 2, 3], [5, 4, 4], [5, 1, 5]], device=x.device)
+        return self.network(x, ends, targets)
+
+
 class Causal(nn.Module):
     """A network that reads to the right: padding stands behind all that it answers."""
 
@@ -93,7 +106,7 @@ class Causal(nn.Module):
         return self.network(tokens).answer
 
 
-WRAPPERS = {"loop": Loop, "gate": Gate, "next_token": Causal}
+WRAPPERS = {"loop": Loop, "gate": Gate, "next_token": Causal, "transduction": Fed}
 
 
 def make(entry, seed=0):
@@ -106,7 +119,7 @@ def make(entry, seed=0):
 
 def drawn(entry, seed):
     generator = torch.Generator().manual_seed(seed)
-    if interface(entry) in ("classification", "next_token"):
+    if interface(entry) in (*OF_TOKENS, "next_token"):
         return torch.randint(11, (4, 9), generator=generator)
     return torch.randn(4, 9, 8, generator=generator)
 
@@ -117,7 +130,7 @@ def inputs(entry, seq=5, rubbish=2):
     x, other = (drawn(entry, seed)[:, :seq] for seed in (1, rubbish))
     if interface(entry) == "next_token":
         return torch.where(valid, x, other), valid
-    if interface(entry) == "classification":
+    if interface(entry) in OF_TOKENS:
         return torch.where(valid, x, other), LENGTHS
     return torch.where(valid.unsqueeze(-1), x, other), valid
 
@@ -137,9 +150,7 @@ class Answer(nn.Module):
 def promised(entry, network, x, ends):
     """Return the outputs without those at padding."""
     output = Answer(network)(x, ends)
-    return (
-        output[ends] if interface(entry) in ("columns", "gate", "loop", "next_token") else output
-    )
+    return output[ends] if interface(entry) in ("columns", "gate", "loop", "next_token") else output
 
 
 @every_network
@@ -191,7 +202,11 @@ def test_state_dict_round_trip(entry):
 def test_says_its_sizes(entry):
     network = make(entry)
     network = network.network if interface(entry) in WRAPPERS else network
-    names = {"classification": ("num_tokens", "num_classes"), "next_token": ("num_tokens",)}
+    names = {
+        "classification": ("num_tokens", "num_classes"),
+        "next_token": ("num_tokens",),
+        "transduction": ("num_source_tokens", "num_target_tokens"),
+    }
     sizes = names.get(interface(entry), ("in_features", "out_features"))
     assert all(isinstance(getattr(network, name), int) for name in sizes)
 
@@ -200,7 +215,7 @@ def test_says_its_sizes(entry):
 def test_outputs_are_finite_and_of_the_right_shape(entry):
     output = Answer(make(entry).eval())(*inputs(entry))
     assert output.shape == SHAPES[interface(entry)] and output.isfinite().all()
-    if interface(entry) != "classification":
+    if interface(entry) not in OF_TOKENS:
         x, _ = inputs(entry)
         everywhere = torch.ones(x.shape[:2], dtype=torch.bool)
         network = Answer(make(entry).eval())
@@ -294,3 +309,42 @@ def test_attention_weights(entry):
         of_valid = row if interface(entry) == "readout" else row[:, mask]
         assert not of_valid[..., ~mask].any()
     assert torch.equal(weights, network.eval().weights(x, valid))
+
+
+@networks("transduction")
+@pytest.mark.parametrize("oracle", [None, "forbidden", "afterwards"])
+def test_decoding_is_what_feeding_its_own_answers_gives(entry, oracle):
+    network, (x, lengths) = make(entry).eval().network, inputs(entry)
+    written = network.decode(x, lengths, 6, oracle=oracle, stop=False)
+    assert written.shape == (4, 6)
+    assert torch.equal(network.decode(x, lengths, 6, oracle=oracle), written)
+    fed, ended = torch.full((4, 1), 5), torch.zeros(4, dtype=torch.bool)
+    for index in range(6):
+        logits = network(x, lengths, fed)[:, -1]
+        free, barred = logits.argmax(-1), logits[:, :5].argmax(-1)
+        expected = {None: torch.where(ended, 5, free)}.get(oracle, barred)
+        assert torch.equal(written[:, index], expected)
+        fed = torch.cat((fed, (barred if oracle == "forbidden" else free)[:, None]), 1)
+        ended |= free == 5
+
+
+@networks("transduction")
+def test_later_targets_change_nothing(entry):
+    network, (x, lengths) = make(entry).eval().network, inputs(entry)
+    targets = torch.tensor([[5, 0, 1, 2, 3]] * 4)
+    other = torch.tensor([[5, 0, 1, 4, 0]] * 4)
+    assert_close(network(x, lengths, targets)[:, :3], network(x, lengths, other)[:, :3])
+    assert_close(network(x, lengths, targets[:, :3]), network(x, lengths, other)[:, :3])
+
+
+@networks("transduction")
+def test_cross_attention_is_traced(entry):
+    network, (x, lengths) = make(entry).eval().network, inputs(entry)
+    targets = torch.tensor([[5, 0, 1, 2]] * 4)
+    trace = network.trace(x, lengths, targets)
+    attention = trace["cross_attention"]
+    assert_close(trace["logits"], network(x, lengths, targets))
+    assert attention.shape[1] == 4 and attention.shape[3:] == (4, 7)
+    assert_close(attention.sum(-1), torch.ones(attention.shape[:-1]))
+    for row, length in enumerate(lengths.tolist()):
+        assert not attention[:, row, ..., length + 2 :].any()

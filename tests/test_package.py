@@ -65,7 +65,10 @@ def global_draws(text: str) -> Iterator[str]:
 NOISE = {
     "wug/units/snmu.py": {"torch.rand_like(x)"},
     "wug/layers/sparsely_gated_moe.py": {"torch.randn_like(logits)"},
-    "wug/functional/streams.py": {"torch.randint(0, 1 << 32, (2,), device=x.device)"},
+    "wug/functional/streams.py": {
+        "torch.randint(0, 1 << 32, (2,), device=x.device)",
+        "torch.randint(-(1 << 63), (1 << 63) - 1, ((x.numel() + 3) // 4,), device=x.device)",
+    },
     "wug/training/plan.py": {"torch.manual_seed"},
     "wug/training/single.py": {"torch.manual_seed"},
     "wug/training/stacked.py": {"torch.manual_seed"},

@@ -84,5 +84,7 @@ def test_whose_channels_are_dropped(shaken, dropout_of):
 def test_bad_arguments():
     with pytest.raises(UserError, match="RelativeAttention: features must be a multiple"):
         RelativeAttention(8, 3)
-    with pytest.raises(UserError, match="dropout_of must be one of queries, keys; got 'values'"):
+    with pytest.raises(
+        UserError, match="dropout_of must be one of queries, keys, weights; got 'values'"
+    ):
         RelativeAttention(8, dropout_of="values")

@@ -17,8 +17,9 @@ CLAIMS = {
     "language",
 }  # fmt: skip
 
-# Tasks on token sequences have a contract of their own, in test_sequence_contract.py.
-NUMBER_TASKS = [entry for entry in TASKS if entry.details.get("interface") != "tokens"]
+# Tasks on token sequences have contracts of their own: test_sequence_contract, test_pair_contract.
+OF_TOKENS = ("tokens", "transduction")
+NUMBER_TASKS = [entry for entry in TASKS if entry.details.get("interface") not in OF_TOKENS]
 
 every_task = pytest.mark.parametrize("entry", TASKS, ids=lambda entry: entry.key)
 every_number_task = pytest.mark.parametrize("entry", NUMBER_TASKS, ids=lambda entry: entry.key)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least
 from wug.functional.padding import mask_padding
+
+# Torch's softmax of a CPU takes rows shorter than its widest vectors number by number: padded to
+# them it is 10 to 30 times as fast.
+VECTOR = 16
 
 
 def head_features(owner: str, features: int, num_heads: int) -> int:
@@ -82,7 +87,11 @@ def masked_softmax(logits: Tensor, valid: Tensor | None) -> Tensor:
         >>> masked_softmax(torch.zeros(1, 1, 1, 3), torch.tensor([[True, True, False]]))
         tensor([[[[0.5000, 0.5000, 0.0000]]]])
     """
-    return mask_padding(logits, valid).softmax(-1)
+    logits = mask_padding(logits, valid)
+    missing = VECTOR - logits.shape[-1]
+    if missing <= 0 or logits.device.type != "cpu" or torch.compiler.is_compiling():
+        return logits.softmax(-1)
+    return F.pad(logits, (0, missing), value=-torch.inf).softmax(-1)[..., :-missing]
 
 
 def align_distances(logits: Tensor) -> Tensor:
@@ -106,6 +115,24 @@ def align_distances(logits: Tensor) -> Tensor:
     flat = F.pad(logits, (0, 1)).flatten(-2)
     rows = flat[..., seq - 1 : -1].reshape(logits.shape)
     return rows[..., :seq]
+
+
+def mask_future(logits: Tensor) -> Tensor:
+    """Lower the logits of later sources so far that no target reads them.
+
+    Shape:
+        (..., seq, seq), target before source -> as logits.
+
+    Example:
+        >>> import torch
+        >>> mask_future(torch.zeros(2, 2)).softmax(-1)
+        tensor([[1.0000, 0.0000],
+                [0.5000, 0.5000]])
+    """
+    future = logits.new_ones(logits.shape[-2:], dtype=torch.bool).triu(1)
+    # Half of what there is: still finite with a logit, so that nothing is NaN.
+    bias = torch.zeros_like(future, dtype=logits.dtype)
+    return logits + bias.masked_fill(future, torch.finfo(logits.dtype).min / 2)
 
 
 def align_past(logits: Tensor) -> Tensor:

@@ -12,7 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from wug.core.registry import register
-from wug.functional.attention import head_features, masked_softmax, mix_values, project_heads
+from wug.functional.attention import (
+    head_features,
+    mask_future,
+    masked_softmax,
+    mix_values,
+    project_heads,
+)
 from wug.functional.initialise import fill_uniform, xavier_bound
 from wug.functional.streams import dropout as drop
 
@@ -46,12 +52,14 @@ class AbsoluteAttention(nn.Module):
         features: Number of features of a column.
         num_heads: Number of heads, which share the features.
         dropout: Share of the attention weights that are dropped in training.
+        causal: Whether a column reads itself and those before it alone, as in a decoder.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
 
     Shape:
-        x (batch, seq, features), valid (batch, seq) -> (batch, seq, features).
+        x (batch, seq, features), valid (batch, seq) -> (batch, seq, features). With other columns
+        to read, source (batch, other seq, features), valid is about those.
 
     Raises:
         UserError: If the heads can't share the features evenly.
@@ -73,6 +81,7 @@ class AbsoluteAttention(nn.Module):
         num_heads: int = 1,
         *,
         dropout: float = 0.0,
+        causal: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -80,7 +89,7 @@ class AbsoluteAttention(nn.Module):
         super().__init__()
         self.scale = 1 / math.sqrt(head_features("AbsoluteAttention", features, num_heads))
         self.in_features = self.out_features = features
-        self.num_heads, self.dropout = num_heads, dropout
+        self.num_heads, self.dropout, self.causal = num_heads, dropout, causal
         empty = torch.empty(3 * features, features, device=device, dtype=dtype)
         self.weight_in = nn.Parameter(empty)
         self.weight_out = nn.Parameter(empty.new_empty(features, features))
@@ -92,17 +101,44 @@ class AbsoluteAttention(nn.Module):
         for weight in (self.weight_in, self.weight_out):
             fill_uniform(weight, -bound, bound, generator)
 
-    def weights_and_values(self, x: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Return the attention weights and the values that they weigh."""
-        queries, keys, values = project_heads(x, self.weight_in, self.num_heads)
-        return masked_softmax((queries * self.scale) @ keys.mT, valid), values
+    def keys_and_values(self, source: Tensor) -> tuple[Tensor, ...]:
+        """Return what columns are found by and what is read of them, (batch, head, seq, channel).
 
-    def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Return what every column reads."""
-        weights, values = self.weights_and_values(x, valid)
+        They don't depend on who reads: a decoder can keep those of columns that it has seen.
+        """
+        return project_heads(source, self.weight_in[self.in_features :], self.num_heads)
+
+    def read_weights(self, x: Tensor, keys: Tensor, valid: Tensor | None) -> Tensor:
+        """Return the weights with which columns read sources of these keys."""
+        (queries,) = project_heads(x, self.weight_in[: self.in_features], self.num_heads)
+        return masked_softmax((queries * self.scale) @ keys.mT, valid)
+
+    def read(self, x: Tensor, keys: Tensor, values: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Return what columns read of sources with these keys and values, all of them."""
+        weights = drop(self.read_weights(x, keys, valid), self.dropout, self.training)
+        return mix_values(weights, values, self.weight_out)
+
+    def weights_and_values(
+        self, x: Tensor, valid: Tensor | None, source: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the attention weights and the values that they weigh."""
+        if source is not None:
+            keys, values = self.keys_and_values(source)
+            return self.read_weights(x, keys, valid), values
+        queries, keys, values = project_heads(x, self.weight_in, self.num_heads)
+        logits = (queries * self.scale) @ keys.mT
+        return masked_softmax(mask_future(logits) if self.causal else logits, valid), values
+
+    def forward(
+        self, x: Tensor, valid: Tensor | None = None, source: Tensor | None = None
+    ) -> Tensor:
+        """Return what every column reads, of the others or of a source."""
+        weights, values = self.weights_and_values(x, valid, source)
         dropped = drop(weights, self.dropout, self.training)
         return mix_values(dropped, values, self.weight_out)
 
-    def weights(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
+    def weights(
+        self, x: Tensor, valid: Tensor | None = None, source: Tensor | None = None
+    ) -> Tensor:
         """Return the attention weights, (batch, head, target, source)."""
-        return self.weights_and_values(x, valid)[0]
+        return self.weights_and_values(x, valid, source)[0]

@@ -16,7 +16,9 @@ from wug.core.errors import require_choice
 from wug.core.registry import register
 from wug.functional.attention import (
     align_distances,
+    align_past,
     head_features,
+    mask_future,
     masked_softmax,
     mix_values,
     project_heads,
@@ -52,13 +54,17 @@ class RelativeAttention(nn.Module):
         csordas2023 prints p_{i-j}, a scale of 1 / sqrt(d) and a wavelength for each channel; its
         code has, as there is here, p_{j-i} (the same up to the sign of columns of W_p), a scale of
         1 / sqrt(d_head) and a wavelength for each pair of channels. All matrices start
-        Xavier-uniform.
+        Xavier-uniform; in the code of chapter 4 they start as torch's linear layers do
+        (``initial="linear"``), and the weights have dropout (``dropout_of="weights"``).
 
     Args:
         features: Number of features of a column.
         num_heads: Number of heads, which share the features.
         dropout: Share of the channels, of content and of position, that are dropped in training.
-        dropout_of: Whose channels: ``"queries"`` as csordas2023 says, or ``"keys"`` as in its code.
+        dropout_of: Whose channels: ``"queries"`` as csordas2023 says, or ``"keys"`` as in its code;
+            or the attention ``"weights"`` instead of channels.
+        causal: Whether a column reads itself and those before it alone, as in a decoder.
+        initial: Initial matrices: ``"xavier"`` or ``"linear"``.
         learned_scale: Whether the scale, one for all heads, is trained, as in the models of
             chapters 5 and 6 of csordas2023.
         generator: Source of the initial weights.
@@ -88,7 +94,9 @@ class RelativeAttention(nn.Module):
         num_heads: int = 1,
         *,
         dropout: float = 0.0,
-        dropout_of: Literal["queries", "keys"] = "queries",
+        dropout_of: Literal["queries", "keys", "weights"] = "queries",
+        causal: bool = False,
+        initial: Literal["xavier", "linear"] = "xavier",
         learned_scale: bool = True,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -96,9 +104,13 @@ class RelativeAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.channels = head_features("RelativeAttention", features, num_heads)
-        require_choice("RelativeAttention", "dropout_of", dropout_of, ("queries", "keys"))
+        require_choice(
+            "RelativeAttention", "dropout_of", dropout_of, ("queries", "keys", "weights")
+        )
+        require_choice("RelativeAttention", "initial", initial, ("xavier", "linear"))
         self.in_features = self.out_features = features
         self.num_heads, self.dropout, self.dropout_of = num_heads, dropout, dropout_of
+        self.causal, self.initial = causal, initial
         empty = torch.empty(3 * features, features, device=device, dtype=dtype)
         self.weight_in = nn.Parameter(empty)
         self.weight_position = nn.Parameter(empty.new_empty(features, features))
@@ -114,11 +126,40 @@ class RelativeAttention(nn.Module):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""
         bound = xavier_bound(self.in_features, self.in_features)
+        if self.initial == "linear":
+            bound = 1 / math.sqrt(self.in_features)
         for weight in (self.weight_in, self.weight_position, self.weight_out):
             fill_uniform(weight, -bound, bound, generator)
         nn.init.zeros_(self.content_bias)
         nn.init.zeros_(self.position_bias)
         nn.init.constant_(self.scale, 1 / math.sqrt(self.channels))
+
+    def keys_and_values(self, source: Tensor) -> tuple[Tensor, ...]:
+        """Return what columns are found by and what is read of them, (batch, head, seq, channel).
+
+        They don't depend on who reads: a decoder can keep those of columns that it has seen.
+        """
+        return project_heads(source, self.weight_in[self.in_features :], self.num_heads)
+
+    def position_keys(self, distances: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return what distances are found by, (head, distance, channel)."""
+        waves = sinusoidal_encoding(distances, self.in_features, dtype)
+        keys = F.linear(waves, self.weight_position)
+        return keys.view(-1, self.num_heads, self.channels).transpose(0, 1)
+
+    def read_last(self, x: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Return what the last column reads of all columns, whose keys and values are given.
+
+        Shape:
+            x (batch, 1, features), keys and values (batch, head, seq, channel) -> as x.
+        """
+        (queries,) = project_heads(x, self.weight_in[: self.in_features], self.num_heads)
+        distances = torch.arange(1 - keys.shape[-2], 1, device=x.device)
+        position_queries = queries + self.position_bias.unsqueeze(-2)
+        position_keys = self.position_keys(distances, x.dtype)
+        by_distance = torch.einsum("bhtc,hdc->bhtd", position_queries, position_keys)
+        logits = (queries + self.content_bias.unsqueeze(-2)) @ keys.mT + by_distance
+        return mix_values((self.scale * logits).softmax(-1), values, self.weight_out)
 
     def weights_and_values(
         self, x: Tensor, valid: Tensor | None, dropout: float
@@ -126,19 +167,22 @@ class RelativeAttention(nn.Module):
         """Return the attention weights and the values that they weigh."""
         queries, keys, values = project_heads(x, self.weight_in, self.num_heads)
         seq = x.shape[1]
-        distances = torch.arange(1 - seq, seq, device=x.device)
-        waves = sinusoidal_encoding(distances, self.in_features, x.dtype)
-        position_keys = F.linear(waves, self.weight_position).unflatten(-1, (self.num_heads, -1))
+        distances = torch.arange(1 - seq, 1 if self.causal else seq, device=x.device)
+        position_keys = self.position_keys(distances, x.dtype)
         content_queries = queries + self.content_bias.unsqueeze(-2)
         position_queries = queries + self.position_bias.unsqueeze(-2)
         if self.dropout_of == "queries":
             content_queries = drop(content_queries, dropout)
             position_queries = drop(position_queries, dropout)
-        else:
+        elif self.dropout_of == "keys":
             keys, position_keys = drop(keys, dropout), drop(position_keys, dropout)
-        by_distance = torch.einsum("bhtc,dhc->bhtd", position_queries, position_keys)
-        logits = content_queries @ keys.mT + align_distances(by_distance)
-        return masked_softmax(self.scale * logits, valid), values
+        by_distance = torch.einsum("bhtc,hdc->bhtd", position_queries, position_keys)
+        if self.causal:
+            logits = mask_future(content_queries @ keys.mT + align_past(by_distance))
+        else:
+            logits = content_queries @ keys.mT + align_distances(by_distance)
+        weights = masked_softmax(self.scale * logits, valid)
+        return drop(weights, dropout) if self.dropout_of == "weights" else weights, values
 
     def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
         """Return what every column reads."""

@@ -2,8 +2,10 @@
 from wug.models.arithmetic_stack import ArithmeticStack as ArithmeticStack
 from wug.models.causal_stack import CausalStack as CausalStack
 from wug.models.dnc import DNC as DNC
+from wug.models.encoder_decoder import EncoderDecoder as EncoderDecoder
 from wug.models.gated_piecewise import GatedPiecewise as GatedPiecewise
 from wug.models.lstm import LSTM as LSTM
+from wug.models.lstm_encoder_decoder import LSTMEncoderDecoder as LSTMEncoderDecoder
 from wug.models.moeut import MoEUT as MoEUT
 from wug.models.ndr import NDR as NDR
 from wug.models.recurrent_network import RecurrentNetwork as RecurrentNetwork

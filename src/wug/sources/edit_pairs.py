@@ -1,0 +1,70 @@
+"""Pairs of PCFG SET (Hupkes et al., 2020): training drawn by a generator of ours, official tests.
+
+What the tasks of productivity and systematicity share; they differ in what training may have.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from wug.core.errors import UserError, require_at_least
+from wug.functional.held_out import held_out
+from wug.functional.string_edits import TOKENS, draw_expressions, evaluate, num_functions
+from wug.interfaces.interface import Split
+from wug.sources.data_files import lines
+from wug.sources.pairs import Pair, PairTask, named_random
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditPairs(PairTask):
+    """String edits to the strings that they make; subclasses say what training may have.
+
+    Args:
+        num_train: Number of training expressions.
+        num_validation: Number of expressions for IID validation.
+        ood_validation_share: Share of each group of the official test for OOD validation.
+        seed: Another one gives other training data.
+    """
+
+    num_train: int
+    num_validation: int = 4_860
+    ood_validation_share: float = 0.1
+    seed: int = 0
+
+    folder: ClassVar[str]
+    group: ClassVar[Literal["type", "length", "depth"]] = "length"
+    kept: ClassVar[bool] = True
+    source_tokens = TOKENS
+    target_tokens = TOKENS
+
+    @abstractmethod
+    def in_training(self, expression: str) -> bool:
+        """Say whether an expression may be in training and IID validation."""
+
+    def __post_init__(self) -> None:
+        """Check everything that a person may get wrong."""
+        name = type(self).__name__
+        require_at_least(name, "num_train", self.num_train, 1)
+        require_at_least(name, "num_validation", self.num_validation, 0)
+        if not 0 <= self.ood_validation_share < 1:
+            raise UserError(
+                f"{name}: ood_validation_share must be in [0, 1); got {self.ood_validation_share}."
+            )
+
+    def pairs(self, split: Split) -> list[Pair]:
+        """Write a split; the official test in the order of its file."""
+        if split in ("train", "validation"):
+            # One list, so that no expression is in both.
+            number = self.num_train + (self.num_validation if split == "validation" else 0)
+            rng = named_random("pcfg", self.folder, self.seed)
+            drawn = draw_expressions(number, self.in_training, rng)
+            chosen = drawn[: self.num_train] if split == "train" else drawn[self.num_train :]
+        else:
+            official = lines(f"pcfg/{self.folder}/test.src")
+            groups = [str(num_functions(one)) for one in official]
+            out = held_out(official, groups, self.ood_validation_share, "pcfg")
+            wanted = split == "ood_validation"
+            chosen = [one for one, is_out in zip(official, out, strict=True) if is_out == wanted]
+        return [Pair(one, evaluate(one), str(num_functions(one))) for one in chosen]

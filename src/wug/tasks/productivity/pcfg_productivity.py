@@ -1,0 +1,70 @@
+"""PCFG SET, productivity (Hupkes et al., 2020): more string edits than in training.
+
+Functions of strings, applied to each other: up to eight in training, nine and more in the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from wug.core.registry import register
+from wug.functional.string_edits import num_functions
+from wug.interfaces.interface import SPLITS
+from wug.sources.edit_pairs import EditPairs
+
+MOST_FUNCTIONS = 8
+
+
+@register(
+    "task",
+    name="PCFG SET (productivity)",
+    references=("hupkes2020", "csordas2023"),
+    equation=r"n_{\mathrm{train}} \le 8 < n_{\mathrm{test}}",
+    failure_modes=(
+        "Training data is drawn anew, by a generator of ours: results can't be compared with "
+        "published ones number by number.",
+    ),
+    claim="productivity",
+    splits=list(SPLITS),
+    interface="transduction",
+)
+@dataclass(frozen=True, kw_only=True)
+class PCFGProductivity(EditPairs):
+    """String edits; in the tests more of them than in training.
+
+    Training and IID validation are expressions of our own generator, with at most eight functions.
+    Of the official test file, nine functions and more, a share of each number of functions, chosen
+    by a hash of the expression, is the OOD validation set, and the others are the test. Groups are
+    numbers of functions.
+
+    Departures:
+        The official training files are not to be had: ours draws expressions with the shares of
+        functions, depths and string lengths of the official random test set, as many as there are
+        in the official file. With ``ood_validation_share=0`` the test is the official one.
+
+    Args:
+        num_train: Number of training expressions.
+        num_validation: Number of expressions for IID validation.
+        ood_validation_share: Share of each group of the official test for OOD validation.
+        seed: Another one gives other training data.
+
+    Raises:
+        UserError: For sizes below 1, a share outside of [0, 1), or missing files.
+
+    Example:
+        >>> task = PCFGProductivity(num_train=100, num_validation=10)
+        >>> len(task.pairs("train")), task.num_source_tokens
+        (100, 535)
+
+    References:
+        hupkes2020, csordas2023
+    """
+
+    num_train: int = 81_010
+
+    folder: ClassVar[str] = "productivity"
+
+    def in_training(self, expression: str) -> bool:
+        """Say whether an expression has few enough functions."""
+        return num_functions(expression) <= MOST_FUNCTIONS

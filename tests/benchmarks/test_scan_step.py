@@ -1,0 +1,25 @@
+import scan_step
+import torch
+
+
+def test_smoke(capsys):
+    threads = torch.get_num_threads()
+    scan_step.main(repeats=1, size=16, number=2)
+    torch.set_num_threads(threads)
+    printed = capsys.readouterr().out
+    assert "ours float32" in printed and "bar 1.3x" in printed and "bar 2.0x" in printed
+
+
+def test_both_networks_have_the_same_parameters():
+    plain, ours = scan_step.PlainTransformer(13, 6), scan_step.EncoderDecoder(13, 6)
+    counts = [sum(p.numel() for p in model.parameters()) for model in (plain, ours)]
+    assert counts == [365_831] * 2
+
+
+def test_batches_of_similar_lengths_have_less_padding():
+    examples = scan_step.TASK.examples("validation")
+    widths = [
+        sum(batch.target.shape[1] for batch in scan_step.batches(examples, 64, 8, bucketed))
+        for bucketed in (False, True)
+    ]
+    assert widths[1] < 0.7 * widths[0]
