@@ -8,12 +8,14 @@ from wug.interfaces.interface import Interface
 from wug.interfaces.next_token import NEXT_TOKEN
 from wug.interfaces.numbers import NUMBERS
 from wug.interfaces.steps import STEPS
+from wug.interfaces.transduction import TRANSDUCTION
 
 INTERFACES: dict[str, Interface] = {
     "classification": CLASSIFICATION,
     "next_token": NEXT_TOKEN,
     "numbers": NUMBERS,
     "steps": STEPS,
+    "transduction": TRANSDUCTION,
 }
 
 

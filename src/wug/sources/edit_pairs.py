@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from wug.core.errors import UserError, require_at_least
-from wug.functional.held_out import held_out
-from wug.functional.string_edits import TOKENS, draw_expressions, evaluate, num_functions
 from wug.interfaces.interface import Split
-from wug.sources.data_files import lines
+from wug.sources.files import lines
+from wug.sources.held_out import held_out
 from wug.sources.pairs import Pair, PairTask, named_random
+from wug.sources.string_edits import TOKENS, draw_expressions, evaluate, num_functions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -211,3 +211,33 @@ def unpacked_folder(name: str, path: str, folder: Path | None = None) -> Path:
             if not target.is_dir():  # another process may have been faster
                 raise
     return target
+
+
+def lines(name: str) -> list[str]:
+    """Return the lines of a text file of a data set, without their ends.
+
+    Args:
+        name: Data set and file, such as ``scan/tasks.txt``.
+
+    Raises:
+        UserError: It is unknown, missing or damaged.
+    """
+    owner, _, path = name.partition("/")
+    return read(owner, path).decode("utf-8").splitlines()
+
+
+def lines_inside(name: str, member: str) -> list[str]:
+    """Return the lines of a text file in an archive of a data set, unpacked into the cache.
+
+    Args:
+        name: Data set and archive, such as ``slog/generalization_sets.zip``.
+        member: Name of the file in it, in whatever folder.
+
+    Raises:
+        UserError: The archive is missing or damaged, or has no such file.
+    """
+    owner, _, path = name.partition("/")
+    found = list(unpacked_folder(owner, path).rglob(member))
+    if len(found) != 1:
+        raise UserError(f"{name} must have one file {member}; got {len(found)}.")
+    return found[0].read_text(encoding="utf-8").splitlines()

@@ -35,7 +35,7 @@ class Examples(Protocol):
         """Return how hard each example is, as a whole number."""
         ...
 
-    def groups(self) -> tuple[Tensor, tuple[str, ...]]:
+    def group_index(self) -> tuple[Tensor, tuple[str, ...]]:
         """Return the index of each example's group, and the names of the groups."""
         ...
 
@@ -95,8 +95,7 @@ class FiniteSource(OneStage):
         self.task, self.batch_size = task, batch_size
         self.sampler, self.curriculum = sampler, curriculum
         self.train = task.examples("train")
-        longest = int(self.train.lengths.max())
-        self.widths = widths_below(longest) if few_shapes else []
+        self.widths = widths_below(int(self.train.lengths.max())) if few_shapes else []
         self.edges = torch.zeros(0)
         if curriculum is not None:
             self.edges = curriculum.edges(self.train.lengths, self.train.levels)
@@ -135,7 +134,7 @@ class FiniteSource(OneStage):
             names = tuple(str(grade) for grade in range(len(self.edges)))
         else:
             examples = self.task.examples(split)  # type: ignore[arg-type]
-            groups, names = examples.groups()
+            groups, names = examples.group_index()
         order = examples.lengths.argsort(stable=True)
         return examples[order], groups[order], names
 

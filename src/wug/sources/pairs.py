@@ -27,6 +27,8 @@ from wug.core.paths import cache_folder
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import SPLITS, Split
 from wug.records import config_hash, write_atomic
+from wug.sources.finite import FiniteSource
+from wug.sources.samplers import Bucketed, Curriculum, Sampler
 
 TENSORS = ("source", "source_lengths", "target", "target_lengths", "groups")
 
@@ -135,6 +137,27 @@ class PairSet:
             group_names=names,
         )  # fmt: skip
 
+    @property
+    def lengths(self) -> Tensor:
+        """How long each pair is, for buckets and curricula: its target first, then its source."""
+        widest = int(self.source_lengths.max()) + 1 if len(self) else 1
+        return self.target_lengths * widest + self.source_lengths
+
+    @property
+    def levels(self) -> Tensor:
+        """How long each target is."""
+        return self.target_lengths
+
+    def group_index(self) -> tuple[Tensor, tuple[str, ...]]:
+        """Return the index of each pair's group, and the names of the groups."""
+        return self.groups, self.group_names
+
+    def to_batch(self, widths: Sequence[int] = ()) -> dict[str, Tensor]:
+        """Return sources and targets with their lengths, no wider than needed."""
+        pairs = self.trimmed()
+        names = ("source", "source_lengths", "target", "target_lengths")
+        return {name: getattr(pairs, name).long() for name in names}
+
     def to_bytes(self) -> bytes:
         """Return the pairs as a safetensors file."""
         tensors = {name: getattr(self, name).contiguous() for name in TENSORS}
@@ -169,6 +192,18 @@ class PairTask(ABC):
     separator: ClassVar[str] = " "
     kept: ClassVar[bool] = False
     edition: ClassVar[int] = 1
+    interface: ClassVar[str] = "transduction"
+
+    def source(
+        self,
+        batch_size: int,
+        *,
+        sampler: Sampler | None = None,
+        curriculum: Curriculum | None = None,
+        few_shapes: bool = False,
+    ) -> FiniteSource:
+        """Return where its batches come from; see `FiniteSource`."""
+        return FiniteSource(self, batch_size, sampler or Bucketed(), curriculum)
 
     @abstractmethod
     def pairs(self, split: Split) -> list[Pair]:

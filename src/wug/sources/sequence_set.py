@@ -39,7 +39,7 @@ class SequenceSet:
         """Return some of the sequences."""
         return type(self)(**{one.name: getattr(self, one.name)[items] for one in fields(self)})
 
-    def groups(self) -> tuple[Tensor, tuple[str, ...]]:
+    def group_index(self) -> tuple[Tensor, tuple[str, ...]]:
         """Return the index of each sequence's level, and the levels as names."""
         levels, index = self.levels.unique(return_inverse=True)
         return index, tuple(str(level) for level in levels.tolist())

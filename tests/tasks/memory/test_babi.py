@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from wug.core.errors import UserError
-from wug.functional.babi_stories import read_lines
+from wug.tasks.memory._babi_stories import read_lines
 from wug.tasks.memory.babi import NUM_STORIES, Babi
 
 FOLDER = Path(__file__).parents[4] / "shared" / "data" / "babi"

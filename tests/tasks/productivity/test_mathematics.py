@@ -1,7 +1,7 @@
 import pytest
 
 from wug.core.errors import UserError
-from wug.functional.mathematics_questions import MODULES
+from wug.tasks.productivity._mathematics_questions import MODULES
 from wug.tasks.productivity.mathematics import PUBLISHED, Mathematics
 
 SMALL = {"num_train": 600, "num_evaluation": 60}

@@ -1,8 +1,8 @@
 import pytest
 
 from wug.core.errors import UserError
-from wug.functional.string_edits import num_functions
-from wug.sources.data_files import lines
+from wug.sources.files import lines
+from wug.sources.string_edits import num_functions
 from wug.tasks.productivity.pcfg_productivity import PCFGProductivity
 
 SMALL = {"num_train": 500, "num_validation": 100}

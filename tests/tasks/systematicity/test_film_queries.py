@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from wug.core.errors import UserError
-from wug.functional.compound_divergence import count_table, measure
-from wug.functional.film_grammar import rules
+from wug.sources.compound_divergence import count_table, measure
+from wug.tasks.systematicity._film_grammar import rules
 from wug.tasks.systematicity.film_queries import FilmQueries
 
 SMALL = {"num_questions": 3_000, "num_train": 1_500, "num_test": 300}

@@ -3,8 +3,8 @@ from collections import Counter
 import pytest
 
 from wug.core.errors import UserError
-from wug.functional.scan_grammar import rules
-from wug.sources.data_files import lines
+from wug.sources.files import lines
+from wug.sources.scan_grammar import rules
 from wug.tasks.systematicity.scan import RULES, Scan
 
 OFFICIAL = {

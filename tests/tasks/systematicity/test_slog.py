@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from wug.core.errors import UserError
-from wug.sources.data_files import lines
+from wug.sources.files import lines
 from wug.tasks.systematicity.slog import SLOG
 
 

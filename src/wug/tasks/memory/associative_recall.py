@@ -12,9 +12,11 @@ import torch
 import torch.nn.functional as F
 
 from wug.core.errors import require_at_least, require_choice
-from wug.functional.step_batch import (
+from wug.functional.streams import generator_for
+from wug.sources.step_batch import (
     Range,
     StepBatch,
+    StepTask,
     as_signs,
     draw_between,
     draw_bits,
@@ -22,11 +24,10 @@ from wug.functional.step_batch import (
     require_beyond,
     require_ranges,
 )
-from wug.functional.streams import generator_for
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssociativeRecall:
+class AssociativeRecall(StepTask):
     """Return the block that followed the one that is shown again; more blocks in the tests.
 
     Bits of their own stand before each block, and around the block that is asked about.

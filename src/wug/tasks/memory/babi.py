@@ -16,7 +16,9 @@ from typing import Literal
 import torch
 
 from wug.core.errors import UserError, require_at_least, require_choice
-from wug.functional.babi_stories import (
+from wug.functional.streams import generator_for
+from wug.sources.step_batch import StepBatch, StepTask
+from wug.tasks.memory._babi_stories import (
     BLANK,
     NUM_TASKS,
     QUESTION,
@@ -26,8 +28,6 @@ from wug.functional.babi_stories import (
     read_lines,
     tell,
 )
-from wug.functional.step_batch import StepBatch
-from wug.functional.streams import generator_for
 
 SPLITS = ("train", "validation", "test")
 # Training stories of each task in en-10k; what a folder has less of is said.
@@ -38,7 +38,7 @@ NUM_STORIES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Babi:
+class Babi(StepTask):
     """Questions about short stories, all tasks together.
 
     Tokens 0, 1 and 2 are the blank of thinking, answering and padding, the question mark, and words

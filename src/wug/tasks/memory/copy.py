@@ -12,9 +12,11 @@ from typing import Literal
 import torch
 
 from wug.core.errors import require_at_least, require_choice
-from wug.functional.step_batch import (
+from wug.functional.streams import generator_for
+from wug.sources.step_batch import (
     Range,
     StepBatch,
+    StepTask,
     as_signs,
     draw_between,
     draw_bits,
@@ -22,11 +24,10 @@ from wug.functional.step_batch import (
     require_beyond,
     require_ranges,
 )
-from wug.functional.streams import generator_for
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copy:
+class Copy(StepTask):
     """Repeat blocks of random bits, one block after the other; longer blocks in the tests.
 
     A block is its words, a mark in a channel of its own, and silence in which the words are due.

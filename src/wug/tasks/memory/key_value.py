@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
-from wug.functional.step_batch import (
+from wug.functional.streams import generator_for
+from wug.sources.step_batch import (
     Range,
     StepBatch,
+    StepTask,
     as_signs,
     draw_between,
     draw_distinct,
@@ -24,14 +26,13 @@ from wug.functional.step_batch import (
     shuffled,
     to_bits,
 )
-from wug.functional.streams import generator_for
 
 # A channel each says what a step is for: storing, asking by the first half, or by the second.
 NUM_PHASES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyValue:
+class KeyValue(StepTask):
     """Return the other half of a word, in the step in which one half is shown; more words in tests.
 
     Equation (csordas2023, section 2.3): after the words (a, b) in order, for every word in another

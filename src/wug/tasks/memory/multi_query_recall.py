@@ -12,15 +12,15 @@ from typing import Literal
 import torch
 
 from wug.core.errors import UserError, require_at_least, require_choice
-from wug.functional.step_batch import SPLITS, StepBatch, draw_distinct
 from wug.functional.streams import generator_for
+from wug.sources.step_batch import SPLITS, StepBatch, StepTask, draw_distinct
 
 # Number of tokens of a sequence, and of the pairs in it.
 Size = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiQueryRecall:
+class MultiQueryRecall(StepTask):
     """Return the value of a key that was seen before; longer sequences with more pairs in tests.
 
     Token 0 is blank; keys are the rest of the lower half of the vocabulary, values the upper half.

@@ -12,10 +12,10 @@ from typing import ClassVar, Literal, TypeAlias
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.held_out import held_out
-from wug.functional.mathematics_questions import CHARACTERS, MODULES, draw_questions
 from wug.interfaces.interface import SPLITS, Split
+from wug.sources.held_out import held_out
 from wug.sources.pairs import Pair, PairTask, named_random
+from wug.tasks.productivity._mathematics_questions import CHARACTERS, MODULES, draw_questions
 
 Module: TypeAlias = Literal[
     "add_or_sub", "place_value", "linear_1d", "differentiate", "sort", "collect"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from wug.core.registry import register
-from wug.functional.string_edits import num_functions
 from wug.interfaces.interface import SPLITS
 from wug.sources.edit_pairs import EditPairs
+from wug.sources.string_edits import num_functions
 
 MOST_FUNCTIONS = 8
 

@@ -11,10 +11,10 @@ from typing import ClassVar, Literal
 
 from wug.core.errors import UserError
 from wug.core.registry import register
-from wug.functional.held_out import held_out
-from wug.functional.scan_grammar import ACTIONS, COMMAND_WORDS, actions, commands
 from wug.interfaces.interface import SPLITS, Split
+from wug.sources.held_out import held_out
 from wug.sources.pairs import Pair, PairTask
+from wug.sources.scan_grammar import ACTIONS, COMMAND_WORDS, actions, commands
 
 # Of table 4.1 of csordas2023.
 CUTOFFS = (22, 24, 25, 26, 27, 28, 30, 32, 33, 36, 40)

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
-from wug.functional.held_out import held_out
 from wug.interfaces.interface import SPLITS, Split
-from wug.sources.data_files import find
+from wug.sources.files import search_folders
+from wug.sources.held_out import held_out
 from wug.sources.pairs import Pair, PairTask
 
 Division: TypeAlias = Literal[
@@ -107,7 +107,9 @@ class CFQ(PairTask):
             )
 
     def _load(self, name: str) -> Any:
-        path = find(f"cfq/{name}") if self.folder is None else Path(self.folder) / name
+        places = [place / "cfq" / name for place in search_folders()]
+        found = next((place for place in places if place.is_file()), places[0])
+        path = found if self.folder is None else Path(self.folder) / name
         try:
             return json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:

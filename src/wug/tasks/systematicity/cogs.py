@@ -12,11 +12,11 @@ from typing import Literal
 
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
-from wug.functional.held_out import held_out
-from wug.functional.logical_forms import same_meaning, to_positional
 from wug.interfaces.interface import SPLITS, Split
-from wug.sources.data_files import lines
+from wug.sources.files import lines
+from wug.sources.held_out import held_out
 from wug.sources.pairs import Pair, PairTask
+from wug.tasks.systematicity._logical_forms import same_meaning, to_positional
 
 STRUCTURAL = ("cp_recursion", "obj_pp_to_subj_pp", "pp_recursion")
 

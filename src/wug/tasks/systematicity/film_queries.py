@@ -14,18 +14,18 @@ import numpy as np
 
 from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
-from wug.functional.compound_divergence import divergent_split
-from wug.functional.film_grammar import (
+from wug.functional.streams import stream_key
+from wug.interfaces.interface import SPLITS, Split
+from wug.sources.compound_divergence import divergent_split
+from wug.sources.held_out import held_out
+from wug.sources.pairs import Pair, PairTask, named_random
+from wug.tasks.systematicity._film_grammar import (
     QUERY_WORDS,
     QUESTION_WORDS,
     Question,
     draw_questions,
     rules,
 )
-from wug.functional.held_out import held_out
-from wug.functional.streams import stream_key
-from wug.interfaces.interface import SPLITS, Split
-from wug.sources.pairs import Pair, PairTask, named_random
 
 
 @register(

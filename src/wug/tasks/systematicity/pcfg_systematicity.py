@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from wug.core.registry import register
-from wug.functional.string_edits import has_pair
 from wug.interfaces.interface import SPLITS
 from wug.sources.edit_pairs import EditPairs
+from wug.sources.string_edits import has_pair
 
 NEW_PAIRS = frozenset(
     {

@@ -15,13 +15,13 @@ import numpy as np
 
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
-from wug.functional.compound_divergence import divergent_split
-from wug.functional.held_out import held_out
-from wug.functional.scan_grammar import ACTIONS, COMMAND_WORDS, actions, commands, rules
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import SPLITS, Split
-from wug.sources.data_files import lines
+from wug.sources.compound_divergence import divergent_split
+from wug.sources.files import lines
+from wug.sources.held_out import held_out
 from wug.sources.pairs import Pair, PairTask
+from wug.sources.scan_grammar import ACTIONS, COMMAND_WORDS, actions, commands, rules
 
 Combination: TypeAlias = Literal[
     "simple", "add_jump", "add_turn_left", "around_right", "jump_around_right",

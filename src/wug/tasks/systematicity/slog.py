@@ -11,14 +11,14 @@ from functools import cached_property
 
 from wug.core.errors import UserError
 from wug.core.registry import register
-from wug.functional.held_out import held_out
 from wug.interfaces.interface import SPLITS, Split
-from wug.sources.data_files import lines, zip_lines
+from wug.sources.files import lines, lines_inside
+from wug.sources.held_out import held_out
 from wug.sources.pairs import Pair, PairTask
 
 # Its authors keep the generalisation sets in a zip, so that crawlers don't train on them, and print
-# the password beside it. Don't pass the unpacked file on.
-ZIP, MEMBER, PASSWORD = "slog/generalization_sets.zip", "gen_varfreeLF.tsv", "SLOG"
+# the password beside it (wug/sources/catalog.json has it). Don't pass the unpacked file on.
+ZIP, MEMBER = "slog/generalization_sets.zip", "gen_varfreeLF.tsv"
 
 
 @register(
@@ -70,10 +70,7 @@ class SLOG(PairTask):
             )
 
     def _read(self, name: str) -> list[Pair]:
-        if name == "gen":
-            rows = zip_lines(ZIP, MEMBER, PASSWORD)
-        else:
-            rows = lines(f"slog/{name}.varfree.tsv")
+        rows = lines_inside(ZIP, MEMBER) if name == "gen" else lines(f"slog/{name}.varfree.tsv")
         return [Pair(*row.split("\t")) for row in rows]
 
     @cached_property

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from wug.core.errors import UserError
-from wug.functional.step_batch import (
+from wug.sources.step_batch import (
     as_signs,
     draw_between,
     draw_bits,

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from wug.core.errors import UserError
 from wug.functional import logical_forms as forms
-from wug.sources.data_files import lines
+from wug.sources.files import lines
 
 SENTENCE = "A girl hoped that Emma ate the cake on a table ."
 COGS = (

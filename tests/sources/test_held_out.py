@@ -3,7 +3,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wug.functional.held_out import held_out
+from wug.sources.held_out import held_out
 
 ITEMS = [f"item {number}" for number in range(200)]
 

@@ -2,7 +2,7 @@ import gzip
 
 import torch
 
-from wug.functional.babi_stories import (
+from wug.tasks.memory._babi_stories import (
     NUM_TASKS,
     SOLVED,
     error_counts,

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import entropy
 
 from wug.core.errors import UserError
-from wug.functional.compound_divergence import (
+from wug.sources.compound_divergence import (
     count_table,
     divergence,
     divergent_split,

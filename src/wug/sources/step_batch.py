@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
 from wug.core.errors import UserError, require_choice
+from wug.sources.generated import GeneratedSource
 
 # Smallest and largest size of a problem.
 Range = tuple[int, int]
@@ -32,6 +33,33 @@ class StepBatch(NamedTuple):
     targets: Tensor
     asked: Tensor
     level: Tensor
+
+
+class StepTask:
+    """A task whose batches are made anew for every step: what such tasks share.
+
+    Attributes:
+        num_parts: In how many batches an evaluation split is evaluated.
+        part_size: Sequences of an evaluation batch.
+    """
+
+    interface: ClassVar[str] = "steps"
+    num_parts: ClassVar[int] = 4
+    part_size: ClassVar[int] = 32
+
+    def source(self: Any, batch_size: int, **_: Any) -> GeneratedSource:
+        """Return where its batches come from."""
+
+        def make(split: str, seed: int, step: int) -> dict[str, Tensor]:
+            size = batch_size if split == "train" else self.part_size
+            made = self.batch(split, seed=seed, step=step, size=size)
+            return {"inputs": made.inputs, "targets": made.targets, "asked": made.asked.float()}
+
+        return GeneratedSource(make, self.num_parts)
+
+    def threshold(self) -> float:
+        """Return the largest share of wrong answers that counts as solved."""
+        return 0.01
 
 
 def require_ranges(owner: str, minimum: int, **ranges: Range) -> None:

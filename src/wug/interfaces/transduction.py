@@ -1,0 +1,133 @@
+"""A sequence of tokens in, a sequence of tokens out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from wug.core.errors import UserError
+from wug.functional.output import Output
+from wug.functional.transduction import (
+    RIGHT,
+    STOPPED_EARLY,
+    STOPPED_LATE,
+    WROTE_WRONG,
+    counted,
+    decoder_inputs,
+    decoder_targets,
+    outcomes,
+)
+from wug.interfaces.interface import Batch, Counts, Selection, Terms, count
+
+MOST_TOKENS = 256
+MOST_WRITTEN = 512
+
+
+class Transduction:
+    """Write the target of each source.
+
+    A batch has ``source`` and ``target`` (row, seq), ``source_lengths``, ``target_lengths`` and, in
+    evaluations, ``group``. A network is called with source, source_lengths and the target that its
+    decoder is fed, and returns logits whose last class is the end; ``decode`` writes.
+
+    Answers are judged from one pass in which the decoder is fed the right answer: a greedy answer
+    is right exactly if the most likely token is right everywhere, the end included.
+    """
+
+    measures = ("accuracy", "error", "stopped_wrongly", "wrote_wrongly", "loss")
+    selection = Selection(split="ood_validation", ties="last")
+    watched: tuple[str, ...] = ("validation", "ood_validation")
+
+    def sizes(self, task: Any) -> dict[str, int]:
+        """Return the sizes of both vocabularies."""
+        return {
+            "num_source_tokens": task.num_source_tokens,
+            "num_target_tokens": task.num_target_tokens,
+        }
+
+    def call(self, task: Any, network: nn.Module, batch: Batch) -> tuple[Output, Tensor]:
+        """Feed the decoder the right answers; return its logits, and what they should say."""
+        end = task.num_target_tokens
+        fed = decoder_inputs(batch["target"], end)
+        output = Output.of(network(batch["source"], batch["source_lengths"], fed))
+        return output, decoder_targets(batch["target"], batch["target_lengths"], end)
+
+    def losses(self, task: Any, logits: Tensor, wanted: Tensor, batch: Batch) -> Tensor:
+        """Return the loss of every token that is taught, 0 elsewhere."""
+        loss = F.cross_entropy(logits.mT, wanted, reduction="none")
+        return loss * self.taught(task, batch, wanted.shape[-1])
+
+    def taught(self, task: Any, batch: Batch, width: int) -> Tensor:
+        """Say which tokens are in the loss: all, the end unless the task says ``teach_end=False``."""
+        return counted(batch["target_lengths"], width, end=getattr(task, "teach_end", True))
+
+    def terms(
+        self, task: Any, network: nn.Module, batch: Batch, state: Any
+    ) -> tuple[Terms, Output]:
+        """Return the cross-entropy over all tokens that are taught."""
+        output, wanted = self.call(task, network, batch)
+        loss = self.losses(task, output.answer, wanted, batch).sum()
+        return {"loss": (loss, self.weights(task, batch)["loss"])}, output
+
+    def weights(self, task: Any, batch: Batch) -> dict[str, Tensor]:
+        """Return the number of tokens that are taught."""
+        width = batch["target"].shape[-1] + 1
+        return {"loss": self.taught(task, batch, width).sum().float().clamp(min=1)}
+
+    def counts(
+        self, task: Any, network: nn.Module, batch: Batch, state: Any, num_groups: int
+    ) -> tuple[Counts, Any]:
+        """Count right answers, and wrong ones by their first error: stopped or wrote wrongly."""
+        output, wanted = self.call(task, network, batch)
+        logits = output.answer
+        kind = outcomes(
+            logits.argmax(-1), batch["target"], batch["target_lengths"], task.num_target_tokens
+        )
+        tokens = (batch["target_lengths"] + 1).double()
+        found = {
+            "accuracy": kind == RIGHT,
+            "error": kind != RIGHT,
+            "stopped_wrongly": (kind == STOPPED_EARLY) | (kind == STOPPED_LATE),
+            "wrote_wrongly": kind == WROTE_WRONG,
+            "loss": self.losses(task, logits, wanted, batch).double().sum(-1) / tokens,
+        }
+        group = batch.get("group")
+        return {name: count(v.double(), group, num_groups) for name, v in found.items()}, None
+
+    def curve(self, split: str) -> str:
+        """Return the measure that a learning curve shows."""
+        return "error"
+
+    @torch.no_grad()
+    def ask(self, task: Any, network: nn.Module, text: str) -> dict[str, Any]:
+        """Write the target of a source as a person writes it.
+
+        Returns:
+            ``problem`` and ``prediction``.
+
+        Raises:
+            UserError: The source is too long or has an unknown token.
+        """
+        source = task.encode_source(text.strip())
+        if len(source) > MOST_TOKENS:
+            raise UserError(f"lab: a source may have {MOST_TOKENS} tokens; got {len(source)}.")
+        device = next(network.parameters()).device
+        decode: Any = network.decode
+        written = decode(
+            torch.tensor([source], device=device),
+            torch.tensor([len(source)], device=device),
+            MOST_WRITTEN,
+        )[0].tolist()
+        end = task.num_target_tokens
+        answer = written[: written.index(end)] if end in written else written
+        return {
+            "kind": "transduction",
+            "problem": task.decode_source(source),
+            "prediction": task.decode_target(answer),
+        }
+
+
+TRANSDUCTION = Transduction()
