@@ -61,7 +61,7 @@ class Transduction:
         return loss * self.taught(task, batch, wanted.shape[-1])
 
     def taught(self, task: Any, batch: Batch, width: int) -> Tensor:
-        """Say which tokens are in the loss: all, the end unless the task says ``teach_end=False``."""
+        """Say which tokens are in the loss: all, but no end if the task has ``teach_end=False``."""
         return counted(batch["target_lengths"], width, end=getattr(task, "teach_end", True))
 
     def terms(
