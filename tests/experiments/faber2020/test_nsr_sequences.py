@@ -48,6 +48,7 @@ def experiment(request):
     return nsr_sequences(RunOptions(scale="smoke", only=(f"nsr:{request.param}",)))
 
 
+@torch.no_grad()
 def test_errors_are_observed_at_every_length(experiment):
     (lot,) = experiment.lots
     module = initial_module(lot, seed=0)

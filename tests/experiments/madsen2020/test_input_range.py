@@ -79,7 +79,7 @@ def test_tasks():
     assert tasks == TASKS
     assert {v.task.operation for v in lot.variants} == {"mul"}
     assert all(v.terms == {"penalty": Ramp(10.0, 40, 80)} for v in lot.variants)
-    assert lot.variants[0].config["test"] == ((-6, -2),)
+    assert lot.variants[0].config["test"] == [[-6, -2]]
 
 
 def test_ranges_of_ones_own():

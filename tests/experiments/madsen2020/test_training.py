@@ -76,4 +76,4 @@ def test_the_config_names_what_the_labels_leave_out():
     (variant,) = lot_of(SHORT, "nmu", {"num_inputs": 8}, hidden_features=3).variants
     assert variant.config["num_inputs"] == 8 and variant.config["hidden_features"] == 3
     assert "overlap_ratio" not in variant.config
-    assert variant.config["network"]["units"] == ("nau", "nmu")
+    assert variant.config["network"]["units"] == ["nau", "nmu"]
