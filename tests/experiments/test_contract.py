@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from wug.training.sequence_plan import SequenceLot
 
 from wug.core import index
 from wug.core.errors import UserError
@@ -11,7 +10,7 @@ from wug.records import config_hash, identity
 from wug.study.catalog import make_catalog
 from wug.study.claims import Table
 from wug.study.experiment import RunOptions, choose_rows
-from wug.training.engine import Fleet, initial_module
+from wug.training.engine import initial_module
 
 KEYS = [entry.key for entry in index.entries("experiment")]
 SCALES = ("smoke", "laptop", "paper")
@@ -47,9 +46,10 @@ def test_scales_grow(key):
 def test_modules_fit_their_tasks(key):
     for lot in index.get("experiment", key)(RunOptions(scale="smoke")).lots:
         task, generator = lot.variants[0].task, torch.Generator().manual_seed(0)
-        if isinstance(lot, SequenceLot):
+        if task.interface == "classification":
             tokens, lengths, labels = task.batch("train", generator, size=4)
-            assert lot.build()(tokens, lengths).shape == (4, task.num_classes)
+            logits = initial_module(lot, seed=3).eval()(tokens, lengths)
+            assert logits.shape == (4, task.num_classes)
             assert labels.max() < task.num_classes
         else:
             x, y = task.batch("train", generator, size=4)
@@ -60,23 +60,21 @@ def test_modules_fit_their_tasks(key):
 def test_networks_that_are_compared_learn_from_the_same_data(key):
     streams: dict[tuple[str, str], set[tuple[str, ...]]] = {}
     for lot in index.get("experiment", key)(RunOptions(scale="smoke")).lots:
-        if not isinstance(lot, SequenceLot):
-            for variant in lot.variants:
-                named = tuple(variant.labels[name] for name in sorted(variant.stream))
-                # A sweep passes through the defaults of another one, with data of its own.
-                data = repr(variant.task), variant.labels.get("parameter", "")
-                streams.setdefault(data, set()).add(named)
+        for variant in lot.variants:
+            named = tuple(variant.labels[name] for name in sorted(variant.stream))
+            # A sweep passes through the defaults of another one, with data of its own.
+            data = repr(variant.task), variant.labels.get("parameter", "")
+            streams.setdefault(data, set()).add(named)
     assert all(len(names) == 1 for names in streams.values())
 
 
 def stream_keys(experiment):
-    """Return the keys of an experiment's streams by labels, as its fleets make them."""
-    keys = {}
-    for lot in experiment.lots:
-        fleet = Fleet.__new__(Fleet)
-        for variant in lot.variants:
-            keys[tuple(variant.labels.values())] = tuple(fleet._key(variant).tolist())
-    return keys
+    """Return the keys of an experiment's streams by labels."""
+    return {
+        tuple(variant.labels.values()): tuple(lot.key(variant).tolist())
+        for lot in experiment.lots
+        for variant in lot.variants
+    }
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,17 @@ def test_levels_of_all_sets_are_on_one_axis(tmp_path: Path) -> None:
     assert {row[0] for row in rows} == {"ndr · 7-8"} and len(rows) == 8
 
 
+def test_right_and_wrong_answers_are_one_chart(tmp_path: Path) -> None:
+    both = {"accuracy": {"7": 0.75}, "error": {"7": 0.25}, "halting_steps": {"7": 3.5}}
+    outcome = {"schema": 2, "groups": {"selected": {"test": both}}}
+    found = charts(tmp_path, outcome)
+    assert {name: chart.rows[0][-1] for name, chart in found.items()} == {
+        "levels": 0.75, "halting": 3.5
+    }  # fmt: skip
+    alone = {"schema": 2, "groups": {"selected": {"test": {"error": {"7": 0.25}}}}}
+    assert set(charts(tmp_path / "alone", alone)) == {"levels-error"}
+
+
 def test_of_two_sets_with_a_level_the_test_counts(tmp_path: Path) -> None:
     both = {"validation": {"3": 1.0}, "ood_validation": {"3": 0.5}, "test": {"3": 0.75}}
     rows = charts(tmp_path, {"levels": both, "halting_steps": {"test": {"3": 4.5}}})

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from wug.training.sequence_plan import SequenceLot, SequencePlan
 
 from wug.core import index
 from wug.core.folders import results_folder
@@ -15,10 +14,11 @@ from wug.report.pages.unit import make
 from wug.report.sources import find_sources
 from wug.study.catalog import describe_networks, row_units
 from wug.study.experiment import Experiment, Layout, RunOptions
+from wug.training.plan import Lot, Plan, Registered, Variant
 
 # What is not trained at all has no equation.
 UNTRAINED = "random"
-PLAN = SequencePlan(steps=1)
+PLAN = Plan(steps=1)
 KEYS = {entry.key for kind in ("unit", "model") for entry in index.entries(kind)}
 
 
@@ -66,9 +66,14 @@ def test_every_row_of_an_experiment_is_a_case_of_something_registered(name: str)
 
 
 def test_a_class_of_a_users_is_none_of_ours_whatever_its_row_is_called() -> None:
-    task: Any = None
     lots = tuple(
-        SequenceLot(name=row, labels={"model": row}, seed=0, model=model, task=task, plan=PLAN)
+        Lot(
+            name=row,
+            build=Registered(model=model, sizes={}),
+            variants=(Variant(labels={"model": row}, task=None),),
+            seeds=(0,),
+            plan=PLAN,
+        )
         for row, model in {"lstm": "mine:LSTM", "own": "mine:Own", "big": "ndr"}.items()
     )
     layout = Layout(rows=("model",), column="task", row_order=(), column_order=())

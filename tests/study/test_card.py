@@ -59,6 +59,7 @@ def test_a_rival_by_its_name_has_its_size():
     for name, (key, options) in RIVALS.items():
         assert CardOptions(model=name).entry == (key, options)
     (lot, *_) = card(CardOptions(model="relative", tasks=("ctl",))).lots
-    assert lot.model == "transformer" and lot.labels["model"] == "relative"
+    assert lot.build.model == "transformer"
+    assert lot.variants[0].labels["model"] == "relative"
     larger = CardOptions(model="ndr", model_options={"features": 64})
     assert larger.entry == ("ndr", {"features": 64})

@@ -81,8 +81,8 @@ def test_errors_need_neither_arms_nor_a_success_rate(module):
     assert row.to_json()["error"] == {"value": 83.63, "plus": None, "minus": None}
 
 
-def test_any_measure_may_be_a_column(package):
-    name = package("printed_any", "model,perplexity,accuracy,source", "ndr,20.5,0.875,Table 1")
+def test_any_measure_may_be_a_column(module):
+    name = module("printed_any", "model,perplexity,accuracy,source", "ndr,20.5,0.875,Table 1")
     (row,) = read_published(name, ("model",), trials=5)
     assert set(row.printed) == {"perplexity", "accuracy", "error"}
     assert row.cell["perplexity"].value == 20.5

@@ -86,3 +86,15 @@ def test_counts_become_numbers() -> None:
     assert by_group(counts, 0, groups) == {"test": {"error": {"9": 0.1, "10": 0.4}}}
     assert by_group({"test": {"error": np.ones((1, 1, 2))}}, 0, {"test": ("",)}) == {}
     assert math.isnan(finished(np.zeros((2, 2)), "error"))
+
+
+def test_perplexity_is_the_exponential_of_the_mean_over_all_groups() -> None:
+    counts = np.array([[[2.0, 4.0], [9.0, 6.0]]])
+    (found,) = finished(counts, "perplexity")
+    assert found == pytest.approx(math.exp(11 / 10))
+    assert finished(counts, "loss").tolist() == [1.1]
+    evaluation = {"test": {"perplexity": counts}}
+    assert values(evaluation, 0)["test"]["perplexity"] == found
+    groups = by_group(evaluation, 0, {"test": ("a", "b")})["test"]["perplexity"]
+    assert groups == pytest.approx({"a": math.exp(0.5), "b": math.exp(1.5)})
+    assert finished(np.array([[1e6, 1.0]]), "perplexity") == math.inf

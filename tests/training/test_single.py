@@ -305,6 +305,23 @@ def test_halting_costs():
     assert losses[1] > losses[0]
 
 
+def test_halting_steps_are_in_the_outcome():
+    options = {"features": 16, "hidden_features": 32, "num_heads": 2, "num_layers": 3,
+               "halting": "graves"}  # fmt: skip
+    training = make_training(model="transformer", model_options=options)
+    (result,) = training.train()
+    splits = result.outcome["groups"]["selected"]
+    assert {s: set(found["halting_steps"]) for s, found in splits.items()} == {
+        s: set(found["accuracy"]) for s, found in splits.items()
+    }
+    network, test = training._network(training.engine.selected), TASK.examples("test")
+    for level, steps in splits["test"]["halting_steps"].items():
+        rows = test[test.levels == int(level)]
+        expected = network.trace(rows.tokens.long(), rows.lengths)["halting_steps"]
+        # Problems of one level have the same length.
+        assert steps == pytest.approx(expected[expected > 0].double().mean().item())
+
+
 def test_lower_precision_trains():
     training = make_training(precision="bfloat16")
     assert np.isfinite(training.advance(4)["train"])

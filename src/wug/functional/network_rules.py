@@ -30,7 +30,8 @@ def spokesmen(network: nn.Module, *methods: str, path: str = "") -> Iterator[tup
         *methods: Names of methods.
         path: Of the network itself.
     """
-    if any(hasattr(network, method) for method in methods):
+    # An option of a network may have the name of a rule.
+    if any(callable(getattr(network, method, None)) for method in methods):
         yield path, network
         return
     for name, child in network.named_children():
@@ -57,7 +58,7 @@ def penalties(network: nn.Module, params: Params) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
     for path, module in spokesmen(network, "penalties", "penalty"):
         own = inside(params, path)
-        if hasattr(module, "penalties"):
+        if callable(getattr(module, "penalties", None)):
             found |= {f"{path}{name}": value for name, value in module.penalties(own).items()}
         else:
             found[f"{path}penalty"] = module.penalty(own)

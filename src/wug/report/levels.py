@@ -43,7 +43,8 @@ def by_level(run: RunSource) -> Iterator[Chart]:
     places = [f"{SELECTED}.{name}" for name in SETS]
     splits = (lookup(record.outcome, place) for record in run.records for place in places)
     found = {name for split in splits if isinstance(split, Mapping) for name in split}
-    for measure in sorted(found, key=lambda name: (name not in TEXTS, name)):
+    shown = {name for name in found if complement_of(name) not in found}
+    for measure in sorted(shown, key=lambda name: (name not in TEXTS, name)):
         rows = list(measured(run, measure))
         axis = measure.replace("_", " ")
         title = f"{axis} by length or depth".capitalize()
@@ -56,6 +57,11 @@ def by_level(run: RunSource) -> Iterator[Chart]:
                 headings=tuple(FIELDS.values()), rows=rows,
                 spec=lines(len({row[0] for row in rows}), axis, share),
             )  # fmt: skip
+
+
+def complement_of(measure: str) -> str | None:
+    """Return the measure that says the same of a set as another: right answers of wrong ones."""
+    return MEASURES[measure].complement.split(".")[-1] or None if measure in MEASURES else None
 
 
 def measured(run: RunSource, measure: str) -> Iterator[list[Any]]:

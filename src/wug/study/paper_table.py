@@ -21,6 +21,7 @@ from typing import Any, Literal
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
 from wug.records import Json, Record, config_hash
+from wug.stats.measures import Measure
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.experiment import Experiment, Layout, RunOptions, Scale, Size, choose_rows
 from wug.study.published import published_table, read_published
@@ -56,7 +57,8 @@ class PaperTable:
         successes: Published successes that are no part of the table, for claims alone.
         cells: Makes further cells for claims out of the records.
         row_units: First label -> key of the unit or model that it is a case of.
-        measure: What the table shows unless told otherwise.
+        measures: Of its own, beside those that all experiments know or in their stead.
+        measure: Name of what the table shows unless told otherwise (`wug.stats.measures`).
         baseline: Row that errors are relative to.
         data_edition: Raised when the experiment draws other data than before.
     """
@@ -81,7 +83,8 @@ class PaperTable:
     successes: Mapping[Key, int] = field(default_factory=dict)
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
     row_units: Mapping[str, str] = field(default_factory=dict)
-    measure: Literal["success", "error", "accuracy"] = "success"
+    measures: tuple[Measure, ...] = ()
+    measure: str = "success"
     baseline: str | None = None
     data_edition: int = 1
 
@@ -177,6 +180,7 @@ class _Chosen:
             ),
             published=[each.to_json() for each in published],
             published_table=Table({**theirs.cells, **counted}, exact=True),
+            measures=table.measures,
             claims=table.claims,
             departures=self._departures(),
             cells=table.cells,

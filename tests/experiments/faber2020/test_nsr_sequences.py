@@ -16,9 +16,9 @@ from wug.experiments.faber2020.nsr_sequences import (
 from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
-from wug.training.engine import Fleet, initial_module
+from wug.training.engine import initial_module
+from wug.training.loop import Training
 from wug.training.lots import make_record
-from wug.training.plan import TrainingPlan
 
 
 def verdicts(minimum, counting):
@@ -48,24 +48,23 @@ def experiment(request):
     return nsr_sequences(RunOptions(scale="smoke", only=(f"nsr:{request.param}",)))
 
 
+@torch.no_grad()
 def test_errors_are_observed_at_every_length(experiment):
     (lot,) = experiment.lots
     module = initial_module(lot, seed=0)
-    params = {name: value.detach() for name, value in module.named_parameters()}
     task = lot.variants[0].task
-    observed = lot.observe(module, params, task.evaluation_inputs("validation"))
+    observed = lot.observe(module, task)
     assert set(observed) == {f"error_{length}" for length in (*LENGTHS, *LONGER)}
     x = replace(task, test_length=20).evaluation_inputs("test")
     expected = (module(x) - task.targets({}, x)).abs().mean()
-    assert observed["error_20"].item() == pytest.approx(expected.item(), rel=1e-12)
+    assert observed["error_20"] == pytest.approx(expected.item(), rel=1e-12)
 
 
 def test_trains_and_makes_cells_by_length(experiment):
     (lot,) = experiment.lots
-    plan = TrainingPlan(steps=2, batch_size=8, evaluate_every=2)
-    fleet = Fleet(replace(lot, plan=plan), device=torch.device("cpu"), compiled=False)
-    records = [make_record(experiment.name, result, seconds=1.0) for result in fleet.train()]
-    records = [record.modernised() for record in records]
+    plan = replace(lot.plan, steps=2, batch_size=8, evaluate_every=2)
+    training = Training(replace(lot, plan=plan), device=torch.device("cpu"), compiled=False)
+    records = [make_record(experiment.name, result, seconds=1.0) for result in training.train()]
     cells = cells_by_length(records)
     name = lot.variants[0].labels["task"]
     assert set(cells) == {("nsr", name, str(length)) for length in (*LENGTHS, *LONGER)}

@@ -121,7 +121,9 @@ def test_penalty_is_the_sum_of_all_magnitudes():
 
 def test_schedules_are_those_of_the_scripts():
     found = {
-        lot.name: {v.labels["operation"]: (v.learning_rate, v.penalty) for v in lot.variants}
+        lot.name: {
+            v.labels["operation"]: (v.learning_rate, v.terms["penalty"]) for v in lot.variants
+        }
         for lot in lots().values()
     }
     assert found["npu"] == {
@@ -135,5 +137,7 @@ def test_schedules_are_those_of_the_scripts():
 
 
 def test_counting_parameters():
-    params = {"a": torch.tensor([[0.0, 2e-3], [-2e-3, 5e-4]]), "b": torch.tensor([1.0])}
-    assert count_parameters(torch.nn.Identity(), params, torch.ones(1))["nonzero"] == 3
+    network = torch.nn.ParameterDict(
+        {"a": torch.tensor([[0.0, 2e-3], [-2e-3, 5e-4]]), "b": torch.tensor([1.0])}
+    )
+    assert count_parameters(network, None)["nonzero"] == 3

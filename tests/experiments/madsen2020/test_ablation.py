@@ -91,8 +91,8 @@ def test_one_lot_per_model_and_size():
 
 
 def test_penalties():
-    penalties = {model: lot.variants[0].penalty for model, lot in lots_by_model().items()}
-    ramp = Ramp(10.0, 40, 80)
+    penalties = {model: lot.variants[0].terms for model, lot in lots_by_model().items()}
+    ramp = {"penalty": Ramp(10.0, 40, 80)}
     assert penalties == {
         "nmu": ramp, "nmu_no_penalty": None, "nmu_no_clamp": ramp, "nmu_neither": None,
     }  # fmt: skip

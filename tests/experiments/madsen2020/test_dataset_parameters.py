@@ -78,7 +78,8 @@ def test_more_inputs_are_trained_longer_on_the_same_ramp():
         **dict.fromkeys((125, 150, 175, 200), 10 * MILLION),
         **dict.fromkeys((225, 250, 275, 300), 15 * MILLION),
     }
-    assert {lot.variants[0].penalty for lot in lots} == {Ramp(10.0, MILLION, 2 * MILLION)}
+    ramp = {"penalty": Ramp(10.0, MILLION, 2 * MILLION)}
+    assert all(lot.variants[0].terms == ramp for lot in lots)
 
 
 def test_one_parameter_changes_at_a_time():

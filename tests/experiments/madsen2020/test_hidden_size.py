@@ -91,8 +91,8 @@ def test_the_hidden_layer_has_the_size_of_its_label():
 def test_smoke_is_short_and_has_its_penalties():
     lots = hidden_size(RunOptions(scale="smoke")).lots
     assert {lot.plan.steps for lot in lots} == {200}
-    penalties = {lot.variants[0].labels["model"]: lot.variants[0].penalty for lot in lots}
-    ramp = Ramp(10.0, 40, 80)
+    penalties = {lot.variants[0].labels["model"]: lot.variants[0].terms for lot in lots}
+    ramp = {"penalty": Ramp(10.0, 40, 80)}
     assert penalties == {
         "nmu": ramp, "nac_mul": None, "nac_mul_sigmoid": None, "nac_mul_nmu": ramp,
     }  # fmt: skip

@@ -78,8 +78,8 @@ def test_tasks():
     tasks = {v.labels["range"]: (v.task.train, v.task.test) for v in lot.variants}
     assert tasks == TASKS
     assert {v.task.operation for v in lot.variants} == {"mul"}
-    assert {v.penalty for v in lot.variants} == {Ramp(10.0, 40, 80)}
-    assert lot.variants[0].config["test"] == ((-6, -2),)
+    assert all(v.terms == {"penalty": Ramp(10.0, 40, 80)} for v in lot.variants)
+    assert lot.variants[0].config["test"] == [[-6, -2]]
 
 
 def test_ranges_of_ones_own():

@@ -1,5 +1,6 @@
 import pytest
 
+from wug.core.configs import as_config
 from wug.core.schedules import Ramp
 from wug.experiments.madsen2020.regularisation import CHOSEN, CLAIMS, STRENGTHS, regularisation
 from wug.stats.interval import Estimate
@@ -67,8 +68,8 @@ def test_penalties():
     for lot in regularisation(RunOptions(scale="paper")).lots:
         for variant in lot.variants:
             ramp = Ramp(float(variant.labels["strength"]), *RAMPS[variant.labels["model"]])
-            assert variant.penalty == ramp
-            assert variant.config["penalty"] == repr(ramp)
+            assert variant.terms == {"penalty": ramp}
+            assert variant.config["plan"]["terms"] == {"penalty": as_config(ramp)}
             assert variant.config["network"]["penalty"][0] == ramp.peak
 
 

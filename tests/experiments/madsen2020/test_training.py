@@ -4,7 +4,7 @@ import pytest
 
 from wug.core.schedules import Ramp
 from wug.experiments.madsen2020._training import NETWORKS, training
-from wug.study.trainings import Run, stack
+from wug.study.trainings import Run, make_lots
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 from wug.training.engine import initial_module
 
@@ -29,11 +29,11 @@ def lot_of(run, model, task=None, **changes):
     """Return the lot of one network that multiplies."""
     data = ArithmeticDataset(operation="mul", **(task or {}))
     cell = training(run, model, NETWORKS[model], data, **changes)
-    (lot,) = stack(
+    (lot,) = make_lots(
         {(model, "mul"): cell},
         labels=("model", "operation"),
         stream=("operation",),
-        seeds=(0, 1),
+        seeds=2,
         streams=run.streams,
     )
     return lot
@@ -50,7 +50,7 @@ def test_layers_and_penalty(model):
     module = initial_module(lot, seed=0)
     assert [type(layer).__name__ for layer in module.layers] == [first, second]
     assert [layer.out_features for layer in module.layers] == [2, 1]
-    assert lot.variants[0].penalty == (penalty and Ramp(*penalty))
+    assert lot.variants[0].terms == (penalty and {"penalty": Ramp(*penalty)})
 
 
 @pytest.mark.parametrize("model", PERCEPTRONS)
@@ -62,13 +62,13 @@ def test_perceptrons(model):
 def test_a_shorter_training_has_a_shorter_ramp():
     lot = lot_of(SHORT, "nmu")
     assert lot.plan.steps == 500_000
-    assert lot.variants[0].penalty == Ramp(10.0, 100_000, 200_000)
+    assert lot.variants[0].terms == {"penalty": Ramp(10.0, 100_000, 200_000)}
 
 
 def test_a_longer_training_keeps_the_ramp():
     lot = lot_of(SHORT, "nmu", longer=3)
     assert lot.plan.steps == 1_500_000
-    assert lot.variants[0].penalty == Ramp(10.0, 100_000, 200_000)
+    assert lot.variants[0].terms == {"penalty": Ramp(10.0, 100_000, 200_000)}
     assert lot.variants[0].config["plan"]["steps"] == 1_500_000
 
 
@@ -76,4 +76,4 @@ def test_the_config_names_what_the_labels_leave_out():
     (variant,) = lot_of(SHORT, "nmu", {"num_inputs": 8}, hidden_features=3).variants
     assert variant.config["num_inputs"] == 8 and variant.config["hidden_features"] == 3
     assert "overlap_ratio" not in variant.config
-    assert variant.config["network"]["units"] == ("nau", "nmu")
+    assert variant.config["network"]["units"] == ["nau", "nmu"]

@@ -10,10 +10,11 @@ from wug.core.schedules import After
 from wug.experiments.schlor2020._training import Network, by_name, training
 from wug.experiments.schlor2020.magnitude import magnitude
 from wug.study.experiment import RunOptions
-from wug.study.trainings import Run, stack
+from wug.study.trainings import Run, make_lots
 from wug.tasks.extrapolation.distribution_shift import DistributionShift
 from wug.training.engine import initial_module
-from wug.training.plan import Restart
+from wug.training.optimisers import RMSprop
+from wug.training.plan import Clip, Restart
 
 PAPER = Run(scale="paper", steps=100_000, streams="independent")
 MEANS = {"w_hat": 1.0, "m_hat": -1.0, "gate": 0.0}
@@ -23,7 +24,7 @@ def lot_of(unit, **changes):
     """Return the lot of one unit that multiplies."""
     cell = training(PAPER, unit, unit, DistributionShift(operation="mul"), **changes)
     names = {"labels": ("unit", "operation"), "stream": ("operation",)}
-    (lot,) = stack({("inalu", "mul"): cell}, seeds=(0, 1), streams="independent", **names)
+    (lot,) = make_lots({("inalu", "mul"): cell}, seeds=2, streams="independent", **names)
     return lot
 
 
@@ -59,10 +60,10 @@ def test_penalty_by_hand():
 def test_plan():
     lot = lot_of("inalu", num_layers=2)
     plan = lot.plan
-    assert (plan.batch_size, plan.optimiser, plan.evaluate_every) == (64, "rmsprop", 1_000)
-    assert (plan.clip_value, plan.penalty_below) == (0.1, 1.0)
+    assert (plan.batch_size, plan.optimiser, plan.evaluate_every) == (64, RMSprop(), 1_000)
+    assert (plan.clip, plan.terms_below) == (Clip(value=0.1), 1.0)
     assert plan.restart == Restart(check_every=10_000, min_stored=9_999)
-    assert lot.variants[0].penalty == After(1.0, 10_999)
+    assert lot.variants[0].terms == {"penalty": After(1.0, 10_999)}
     names = [name for name, _ in initial_module(lot, 0).named_parameters()]
     for name in names:
         phases = [p for prefix, p in plan.alternate.items() if name.startswith(prefix)]
