@@ -219,3 +219,13 @@ def test_dropout_at_the_ends_and_in_evaluation():
     x = torch.ones(10)
     assert dropout(x, 0.0) is x and dropout(x, 0.9, training=False) is x
     assert not dropout(x, 1.0).any()
+
+
+def test_dropout_without_a_compiler_drops_everywhere_alike():
+    """Four decisions come out of one number: each of them has the rate, and none knows another."""
+    torch.manual_seed(0)
+    kept = (dropout(torch.ones(2_000, 401), 0.1) > 0).double()
+    assert ((kept.mean(0) - 0.9).abs() < 0.035).all()
+    neighbours = torch.corrcoef(kept[:, :8].T)
+    assert (neighbours - torch.eye(8)).abs().max() < 0.1
+    assert dropout(torch.ones(3, dtype=torch.bfloat16), 0.1).dtype == torch.bfloat16

@@ -23,9 +23,8 @@ from wug.functional.film_grammar import (
     draw_questions,
     rules,
 )
-from wug.functional.held_out import held_out
 from wug.functional.streams import stream_key
-from wug.sources.pairs import Pair, PairTask, named_random
+from wug.sources.pairs import Pair, PairTask, lent, named_random
 
 
 @register(
@@ -118,12 +117,10 @@ class FilmQueries(PairTask):
     def pairs(self, split: Split) -> list[Pair]:
         """Write a split."""
         iid = split in ("train", "validation")
-        chosen = self.sides[0 if iid else 1]
-        share = self.validation_share if iid else self.ood_validation_share
-        out = held_out([question.text for question in chosen], [""] * len(chosen), share, "films")
-        wanted = split in ("validation", "ood_validation")
-        return [
+        chosen = [
             Pair(question.text, question.query, str(question.text.split().count("that")))
-            for question, is_out in zip(chosen, out, strict=True)
-            if is_out == wanted
+            for question in self.sides[0 if iid else 1]
         ]
+        share = self.validation_share if iid else self.ood_validation_share
+        wanted = split in ("validation", "ood_validation")
+        return lent(chosen, share, "films", by_group=False, wanted=wanted)

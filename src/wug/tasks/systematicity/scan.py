@@ -17,11 +17,10 @@ from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
 from wug.core.sequences import SPLITS, Split
 from wug.functional.compound_divergence import divergent_split
-from wug.functional.held_out import held_out
 from wug.functional.scan_grammar import ACTIONS, COMMAND_WORDS, actions, commands, rules
 from wug.functional.streams import stream_key
 from wug.sources.data_files import lines
-from wug.sources.pairs import Pair, PairTask
+from wug.sources.pairs import Pair, PairTask, lent
 
 Combination: TypeAlias = Literal[
     "simple", "add_jump", "add_turn_left", "around_right", "jump_around_right",
@@ -150,15 +149,10 @@ class Scan(PairTask):
         """Write a split."""
         train, test = self.sides
         iid = split in ("train", "validation")
-        chosen = train if iid else test
         share = self.validation_share if iid else self.ood_validation_share
-        out = held_out(chosen, [""] * len(chosen), share, "scan")
+        chosen = [Pair(one, actions(one), kind_of(one)) for one in (train if iid else test)]
         wanted = split in ("validation", "ood_validation")
-        return [
-            Pair(command, actions(command), kind_of(command))
-            for command, is_out in zip(chosen, out, strict=True)
-            if is_out == wanted
-        ]
+        return lent(chosen, share, "scan", by_group=False, wanted=wanted)
 
 
 def kind_of(command: str) -> str:
