@@ -7,6 +7,7 @@ from wug.functional.attention import (
     align_distances,
     align_past,
     head_features,
+    mask_future,
     masked_softmax,
     mix_values,
     project_heads,
@@ -90,3 +91,28 @@ def test_errors():
         head_features("Mine", 6, 0)
     with pytest.raises(UserError, match="x must have 6 features in its last axis; got 4"):
         project_heads(numbers(3, 5, 4), numbers(18, 6), 2)
+
+
+@pytest.mark.parametrize("seq", [1, 2, 7])
+def test_logits_by_distance_of_the_past(seq):
+    by_distance = numbers(2, 3, seq, seq)
+    aligned = align_past(by_distance)
+    for target in range(seq):
+        for source in range(target + 1):
+            place = source - target + seq - 1
+            assert torch.equal(aligned[..., target, source], by_distance[..., target, place])
+
+
+def test_the_future_is_not_read():
+    weights = mask_future(50 * numbers(2, 3, 5, 5)).softmax(-1)
+    assert not weights.triu(1).any() and weights.isfinite().all()
+
+
+@pytest.mark.parametrize("width", [1, 7, 15, 16, 17])
+def test_softmax_of_few_and_many_sources_is_torchs(width):
+    logits = numbers(2, 3, 4, width).requires_grad_()
+    actual, expected = masked_softmax(logits, None), logits.softmax(-1)
+    assert_close(actual, expected)
+    factors = numbers(2, 3, 4, width, seed=1)
+    gradients = [torch.autograd.grad((one * factors).sum(), logits) for one in (actual, expected)]
+    assert_close(*gradients)

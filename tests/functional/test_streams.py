@@ -236,3 +236,13 @@ def test_generators_are_named():
     assert torch.equal(draw("copy", "train", 0, 1), draw("copy", "train", 0, 1))
     others = [draw("copy", "train", 1, 0), draw("copy", "test", 0, 1), draw("copy", "train", 0, 2)]
     assert not any(torch.equal(draw("copy", "train", 0, 1), other) for other in others)
+
+
+def test_dropout_without_a_compiler_drops_everywhere_alike():
+    """Four decisions come out of one number: each of them has the rate, and none knows another."""
+    torch.manual_seed(0)
+    kept = (dropout(torch.ones(2_000, 401), 0.1) > 0).double()
+    assert ((kept.mean(0) - 0.9).abs() < 0.035).all()
+    neighbours = torch.corrcoef(kept[:, :8].T)
+    assert (neighbours - torch.eye(8)).abs().max() < 0.1
+    assert dropout(torch.ones(3, dtype=torch.bfloat16), 0.1).dtype == torch.bfloat16

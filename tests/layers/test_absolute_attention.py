@@ -57,3 +57,25 @@ def test_dropout_of_weights_is_unbiased_and_off_in_evaluation(columns, shaken):
 def test_bad_arguments():
     with pytest.raises(UserError, match="AbsoluteAttention: features must be a multiple"):
         AbsoluteAttention(8, 3)
+
+
+def test_causal_columns_read_themselves_and_those_before(columns, shaken):
+    layer, (x, valid) = shaken(AbsoluteAttention(4, 2, causal=True)), columns(4)
+    weights = layer.weights(x, valid)
+    assert not weights.triu(1).any()
+    assert_close(weights.sum(-1), torch.ones(weights.shape[:-1], dtype=torch.float64))
+    free = AbsoluteAttention(4, 2).double()
+    free.load_state_dict(layer.state_dict())
+    for end in range(1, 7):
+        assert_close(layer(x)[:, end - 1], free(x[:, :end])[:, -1])
+
+
+def test_reads_another_source(columns, shaken):
+    layer, (x, _), (source, valid) = shaken(AbsoluteAttention(8, 4)), columns(8), columns(8, seed=5)
+    theirs = nn.MultiheadAttention(8, 4, bias=False, batch_first=True, dtype=torch.float64)
+    theirs.load_state_dict({"in_proj_weight": layer.weight_in, "out_proj.weight": layer.weight_out})
+    x = x[:, :3]
+    output, weights = theirs(x, source, source, key_padding_mask=~valid, average_attn_weights=False)
+    assert_close(layer(x, valid, source), output)
+    assert_close(layer.weights(x, valid, source), weights)
+    assert_close(layer.read(x, *layer.keys_and_values(source), valid), output)

@@ -88,3 +88,33 @@ def test_bad_arguments():
         UserError, match="dropout_of must be one of queries, keys, weights; got 'values'"
     ):
         RelativeAttention(8, dropout_of="values")
+
+
+@pytest.mark.parametrize("seq", [1, 2, 5, 17])
+def test_causal_columns_read_what_the_last_column_of_a_shorter_sequence_does(shaken, seq):
+    layer = shaken(RelativeAttention(4, 2, causal=True))
+    free = RelativeAttention(4, 2).double()
+    free.load_state_dict(layer.state_dict())
+    x = torch.randn(3, seq, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert not layer.weights(x).triu(1).any()
+    for end in range(1, seq + 1):
+        expected = free(x[:, :end])[:, -1]
+        assert_close(layer(x)[:, end - 1], expected)
+        keys, values = layer.keys_and_values(x[:, :end])
+        assert_close(layer.read_last(x[:, end - 1 : end], keys, values)[:, 0], expected)
+
+
+def test_dropout_of_weights_is_unbiased(shaken):
+    layer = shaken(RelativeAttention(4, 2, dropout=0.5, dropout_of="weights"))
+    x = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    torch.manual_seed(0)
+    mean = torch.stack([layer(x) for _ in range(4000)]).mean(0)
+    assert_close(mean, layer.eval()(x), atol=0.3, rtol=0.1)
+
+
+def test_initial_weights_of_linear_layers():
+    generator = torch.Generator().manual_seed(0)
+    layer = RelativeAttention(96, 4, initial="linear", generator=generator)
+    for weight in (layer.weight_in, layer.weight_position, layer.weight_out):
+        assert weight.abs().max() <= 1 / math.sqrt(96)
+        assert weight.var().item() == pytest.approx(1 / (3 * 96), rel=0.05)

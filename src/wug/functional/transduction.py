@@ -8,6 +8,8 @@ So one teacher-forced pass says what decoding would (ties aside), also how the f
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -152,3 +154,45 @@ def next_tokens(logits: Tensor, oracle: str | None) -> tuple[Tensor, Tensor]:
     if oracle is None:
         return free, free
     return barred, barred if oracle == "forbidden" else free
+
+
+def greedy(
+    step: Callable[[Tensor], Tensor],
+    rows: Tensor,
+    end: int,
+    max_length: int,
+    *,
+    oracle: str | None = None,
+    stop: bool = True,
+) -> Tensor:
+    """Write the most likely next token again and again.
+
+    Args:
+        step: Returns the logits of the next tokens for everything that was fed so far, the start
+            token included; it is called with one more token each time.
+        rows: One number for each sequence; where it is, tokens are.
+        end: Id of the token that starts and ends a sequence.
+        max_length: How many tokens to write.
+        oracle: As in `next_tokens`.
+        stop: Whether to stop as soon as all sequences have ended, which depends on values.
+
+    Shape:
+        step: (batch, fed) -> (batch, class); rows (batch,) -> (batch, max_length), the end
+        token from where a sequence ended, if there is no oracle.
+
+    Example:
+        >>> count = lambda fed: F.one_hot((fed[:, -1] + 1) % 4, 4).float()
+        >>> greedy(count, torch.zeros(1), 3, 5)
+        tensor([[0, 1, 2, 3, 3]])
+    """
+    fed = torch.full_like(rows, end, dtype=torch.int64).unsqueeze(1)
+    ended, written = torch.zeros_like(fed[:, 0], dtype=torch.bool), []
+    for _ in range(max_length):
+        token, following = next_tokens(step(fed), oracle)
+        written.append(token if oracle else torch.where(ended, end, token))
+        fed = torch.cat((fed, following.unsqueeze(1)), 1)
+        ended = ended | (token == end)
+        if stop and not oracle and bool(ended.all()):
+            break
+    answer = torch.stack(written, 1) if written else fed[:, :0]
+    return F.pad(answer, (0, max_length - answer.shape[1]), value=end)

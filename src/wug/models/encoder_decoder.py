@@ -20,7 +20,7 @@ from wug.functional.columns import NUM_ENDS, add_ends
 from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
 from wug.functional.positions import sinusoidal_encoding
 from wug.functional.streams import dropout
-from wug.functional.transduction import next_tokens
+from wug.functional.transduction import greedy
 from wug.layers.absolute_attention import AbsoluteAttention
 from wug.layers.feed_forward import FeedForward
 from wug.layers.relative_attention import RelativeAttention
@@ -375,15 +375,13 @@ class EncoderDecoder(nn.Module):
             source (batch, seq), source_lengths (batch,) -> (batch, max_length); the end token from
             where a sequence ended, if there is no oracle.
         """
-        end = self.num_target_tokens
         sources, valid = self.encode(source, source_lengths)
         passes = self.passes(self.decoder)
         past = [Kept(*(self._room(max_length, kept) for _ in range(2))) for kept in sources]
-        fed = source_lengths.new_full((len(source), 1), end)
-        written: list[Tensor] = []
-        ended = torch.zeros_like(source_lengths, dtype=torch.bool)
-        for index in range(max_length):
+
+        def step(fed: Tensor) -> Tensor:
             if cached:
+                index = fed.shape[1] - 1
                 state = self.embed(fed[:, -1:], self.target_embedding, index)
                 for layer, before, kept in zip(passes, past, sources, strict=True):
                     state = layer.step(state, index, before, kept, valid)
@@ -391,14 +389,11 @@ class EncoderDecoder(nn.Module):
                 state = self.embed(fed, self.target_embedding)
                 for layer, kept in zip(passes, sources, strict=True):
                     state = layer(state, kept, valid)
-            token, following = next_tokens(self.answer(state[:, -1]), oracle)
-            written.append(token if oracle else torch.where(ended, end, token))
-            fed = torch.cat((fed, following.unsqueeze(1)), 1)
-            ended = ended | (token == end)
-            if stop and not oracle and bool(ended.all()):
-                break
-        answer = torch.stack(written, 1) if written else fed[:, :0]
-        return F.pad(answer, (0, max_length - answer.shape[1]), value=end)
+            return self.answer(state[:, -1])
+
+        return greedy(
+            step, source_lengths, self.num_target_tokens, max_length, oracle=oracle, stop=stop
+        )
 
     def _room(self, length: int, like: Kept) -> Tensor:
         batch, num_heads, _, channels = like.keys.shape

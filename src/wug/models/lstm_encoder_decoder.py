@@ -18,7 +18,7 @@ from wug.functional.columns import NUM_ENDS, add_ends
 from wug.functional.initialise import fill_normal, fill_uniform
 from wug.functional.padding import mask_padding
 from wug.functional.streams import dropout
-from wug.functional.transduction import next_tokens
+from wug.functional.transduction import greedy
 
 
 class State(NamedTuple):
@@ -274,19 +274,16 @@ class LSTMEncoderDecoder(nn.Module):
             source (batch, seq), source_lengths (batch,) -> (batch, max_length); the end token from
             where a sequence ended, if there is no oracle.
         """
-        end = self.num_target_tokens
         state, memory = self.encode(source, source_lengths)
-        token = torch.full_like(source_lengths, end)
-        ended, written = torch.zeros_like(source_lengths, dtype=torch.bool), []
-        for _ in range(max_length):
-            state = self.step(token, state, memory)
-            shown, token = next_tokens(self.answer(state.fed), oracle)
-            written.append(shown if oracle else torch.where(ended, end, shown))
-            ended = ended | (shown == end)
-            if stop and not oracle and bool(ended.all()):
-                break
-        answer = torch.stack(written, 1) if written else token.new_empty(len(source), 0)
-        return F.pad(answer, (0, max_length - answer.shape[1]), value=end)
+
+        def step(fed: Tensor) -> Tensor:
+            nonlocal state
+            state = self.step(fed[:, -1], state, memory)
+            return self.answer(state.fed)
+
+        return greedy(
+            step, source_lengths, self.num_target_tokens, max_length, oracle=oracle, stop=stop
+        )
 
     def trace(self, source: Tensor, source_lengths: Tensor, target_in: Tensor) -> dict[str, Tensor]:
         """Return what happens inside, with column 0 of the source for the token before it.

@@ -12,8 +12,7 @@ from typing import ClassVar, Literal
 from wug.core.errors import UserError, require_at_least
 from wug.interfaces.interface import Split
 from wug.sources.files import lines
-from wug.sources.held_out import held_out
-from wug.sources.pairs import Pair, PairTask, named_random
+from wug.sources.pairs import Pair, PairTask, lent, named_random
 from wug.sources.string_edits import TOKENS, draw_expressions, evaluate, num_functions
 
 
@@ -62,9 +61,9 @@ class EditPairs(PairTask):
             drawn = draw_expressions(number, self.in_training, rng)
             chosen = drawn[: self.num_train] if split == "train" else drawn[self.num_train :]
         else:
-            official = lines(f"pcfg/{self.folder}/test.src")
-            groups = [str(num_functions(one)) for one in official]
-            out = held_out(official, groups, self.ood_validation_share, "pcfg")
-            wanted = split == "ood_validation"
-            chosen = [one for one, is_out in zip(official, out, strict=True) if is_out == wanted]
-        return [Pair(one, evaluate(one), str(num_functions(one))) for one in chosen]
+            chosen = lines(f"pcfg/{self.folder}/test.src")
+        pairs = [Pair(one, evaluate(one), str(num_functions(one))) for one in chosen]
+        if split in ("train", "validation"):
+            return pairs
+        share, wanted = self.ood_validation_share, split == "ood_validation"
+        return lent(pairs, share, "pcfg", by_group=True, wanted=wanted)

@@ -28,6 +28,7 @@ from wug.functional.streams import stream_key
 from wug.interfaces.interface import SPLITS, Split
 from wug.records import config_hash, write_atomic
 from wug.sources.finite import FiniteSource
+from wug.sources.held_out import held_out
 from wug.sources.samplers import Bucketed, Curriculum, Sampler
 
 TENSORS = ("source", "source_lengths", "target", "target_lengths", "groups")
@@ -50,6 +51,28 @@ class Pair(NamedTuple):
     source: str
     target: str
     group: str
+
+
+def lent(
+    pairs: Sequence[Pair], share: float, name: str, *, by_group: bool, wanted: bool
+) -> list[Pair]:
+    """Return the pairs that a set lends to its validation set, or those that it keeps.
+
+    Args:
+        pairs: Of the whole set.
+        share: Share to lend; see `held_out` for which ones.
+        name: Another name lends other pairs.
+        by_group: Whether each group lends this share of its own.
+        wanted: True for the pairs that are lent, False for the others.
+
+    Example:
+        >>> pairs = [Pair(text, text, "all") for text in "abcd"]
+        >>> [len(lent(pairs, 0.25, "", by_group=False, wanted=wanted)) for wanted in (True, False)]
+        [1, 3]
+    """
+    strata = [pair.group if by_group else "" for pair in pairs]
+    out = held_out([pair.source for pair in pairs], strata, share, name)
+    return [pair for pair, is_out in zip(pairs, out, strict=True) if is_out == wanted]
 
 
 def padded(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

@@ -13,8 +13,7 @@ from typing import ClassVar, Literal, TypeAlias
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.interfaces.interface import SPLITS, Split
-from wug.sources.held_out import held_out
-from wug.sources.pairs import Pair, PairTask, named_random
+from wug.sources.pairs import Pair, PairTask, lent, named_random
 from wug.tasks.productivity._mathematics_questions import CHARACTERS, MODULES, draw_questions
 
 Module: TypeAlias = Literal[
@@ -144,10 +143,8 @@ class Mathematics(PairTask):
             )
         pairs = self._read("extrapolate", larger, "extrapolation")
         pairs = list({pair.source: pair for pair in pairs}.values())
-        sources = [pair.source for pair in pairs]
-        out = held_out(sources, [""] * len(pairs), self.ood_validation_share, "mathematics")
-        wanted = split == "ood_validation"
-        return [pair for pair, is_out in zip(pairs, out, strict=True) if is_out == wanted]
+        share, wanted = self.ood_validation_share, split == "ood_validation"
+        return lent(pairs, share, "mathematics", by_group=False, wanted=wanted)
 
     def pairs(self, split: Split) -> list[Pair]:
         """Write a split."""
@@ -160,12 +157,12 @@ class Mathematics(PairTask):
             drawn = draw_questions(self.module, levels, number, rng)
         else:
             # One list, so that no question is in both; what a small level lacks, training lacks.
-            both = draw_questions(self.module, (1, 2, 3), self.num_train + number, rng)
-            keep = min(number, len(both) // 10)
-            held = held_out([row[0] for row in both], [""] * len(both), keep / len(both), "math")
-            wanted = split == "validation"
-            drawn = [row for row, is_out in zip(both, held, strict=True) if is_out == wanted]
-        return [Pair(question, answer, LEVELS[level]) for question, answer, level in drawn]
+            drawn = draw_questions(self.module, (1, 2, 3), self.num_train + number, rng)
+        pairs = [Pair(question, answer, LEVELS[level]) for question, answer, level in drawn]
+        if split in ("ood_validation", "test"):
+            return pairs
+        share = min(number, len(pairs) // 10) / len(pairs)
+        return lent(pairs, share, "math", by_group=False, wanted=split == "validation")
 
     def group_names(self, split: Split, pairs: object) -> tuple[str, ...]:
         """Return the levels of a split, the easiest first."""

@@ -12,8 +12,7 @@ from typing import ClassVar, Literal
 from wug.core.errors import UserError
 from wug.core.registry import register
 from wug.interfaces.interface import SPLITS, Split
-from wug.sources.held_out import held_out
-from wug.sources.pairs import Pair, PairTask
+from wug.sources.pairs import Pair, PairTask, lent
 from wug.sources.scan_grammar import ACTIONS, COMMAND_WORDS, actions, commands
 
 # Of table 4.1 of csordas2023.
@@ -90,7 +89,5 @@ class ScanLength(PairTask):
             if (length <= self.cutoff) == iid:
                 chosen.append(Pair(command, meaning, str(length)))
         share = self.validation_share if iid else self.ood_validation_share
-        strata = ["" if iid else pair.group for pair in chosen]
-        out = held_out([pair.source for pair in chosen], strata, share, "scan")
         wanted = split in ("validation", "ood_validation")
-        return [pair for pair, is_out in zip(chosen, out, strict=True) if is_out == wanted]
+        return lent(chosen, share, "scan", by_group=not iid, wanted=wanted)

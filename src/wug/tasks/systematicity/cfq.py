@@ -16,8 +16,7 @@ from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
 from wug.interfaces.interface import SPLITS, Split
 from wug.sources.files import search_folders
-from wug.sources.held_out import held_out
-from wug.sources.pairs import Pair, PairTask
+from wug.sources.pairs import Pair, PairTask, lent
 
 Division: TypeAlias = Literal[
     "mcd1", "mcd2", "mcd3", "query_complexity_split", "question_complexity_split",
@@ -158,6 +157,5 @@ class CFQ(PairTask):
         if split in ("ood_validation", "test"):
             return [self._all_pairs[i] for i in self._places[split]]
         pairs = [self._all_pairs[i] for i in self._places["train"]]
-        sources = [pair.source for pair in pairs]
-        out = held_out(sources, [pair.group for pair in pairs], self.validation_share, "cfq")
-        return [p for p, is_out in zip(pairs, out, strict=True) if is_out == (split != "train")]
+        wanted = split == "validation"
+        return lent(pairs, self.validation_share, "cfq", by_group=True, wanted=wanted)

@@ -14,8 +14,7 @@ from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
 from wug.interfaces.interface import SPLITS, Split
 from wug.sources.files import lines
-from wug.sources.held_out import held_out
-from wug.sources.pairs import Pair, PairTask
+from wug.sources.pairs import Pair, PairTask, lent
 from wug.tasks.systematicity._logical_forms import same_meaning, to_positional
 
 STRUCTURAL = ("cp_recursion", "obj_pp_to_subj_pp", "pp_recursion")
@@ -107,8 +106,5 @@ class COGS(PairTask):
         """Write a split, in the order of its file."""
         if split in ("train", "validation"):
             return self._read("train" if split == "train" else "dev")
-        pairs = self._read("gen")
-        sentences, types = [pair.source for pair in pairs], [pair.group for pair in pairs]
-        out = held_out(sentences, types, self.ood_validation_share, "cogs")
-        wanted = split == "ood_validation"
-        return [pair for pair, is_out in zip(pairs, out, strict=True) if is_out == wanted]
+        share, wanted = self.ood_validation_share, split == "ood_validation"
+        return lent(self._read("gen"), share, "cogs", by_group=True, wanted=wanted)

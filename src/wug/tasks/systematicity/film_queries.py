@@ -17,8 +17,7 @@ from wug.core.registry import register
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import SPLITS, Split
 from wug.sources.compound_divergence import divergent_split
-from wug.sources.held_out import held_out
-from wug.sources.pairs import Pair, PairTask, named_random
+from wug.sources.pairs import Pair, PairTask, lent, named_random
 from wug.tasks.systematicity._film_grammar import (
     QUERY_WORDS,
     QUESTION_WORDS,
@@ -118,12 +117,10 @@ class FilmQueries(PairTask):
     def pairs(self, split: Split) -> list[Pair]:
         """Write a split."""
         iid = split in ("train", "validation")
-        chosen = self.sides[0 if iid else 1]
-        share = self.validation_share if iid else self.ood_validation_share
-        out = held_out([question.text for question in chosen], [""] * len(chosen), share, "films")
-        wanted = split in ("validation", "ood_validation")
-        return [
+        chosen = [
             Pair(question.text, question.query, str(question.text.split().count("that")))
-            for question, is_out in zip(chosen, out, strict=True)
-            if is_out == wanted
+            for question in self.sides[0 if iid else 1]
         ]
+        share = self.validation_share if iid else self.ood_validation_share
+        wanted = split in ("validation", "ood_validation")
+        return lent(chosen, share, "films", by_group=False, wanted=wanted)

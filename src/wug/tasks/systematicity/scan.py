@@ -19,8 +19,7 @@ from wug.functional.streams import stream_key
 from wug.interfaces.interface import SPLITS, Split
 from wug.sources.compound_divergence import divergent_split
 from wug.sources.files import lines
-from wug.sources.held_out import held_out
-from wug.sources.pairs import Pair, PairTask
+from wug.sources.pairs import Pair, PairTask, lent
 from wug.sources.scan_grammar import ACTIONS, COMMAND_WORDS, actions, commands, rules
 
 Combination: TypeAlias = Literal[
@@ -150,15 +149,10 @@ class Scan(PairTask):
         """Write a split."""
         train, test = self.sides
         iid = split in ("train", "validation")
-        chosen = train if iid else test
         share = self.validation_share if iid else self.ood_validation_share
-        out = held_out(chosen, [""] * len(chosen), share, "scan")
+        chosen = [Pair(one, actions(one), kind_of(one)) for one in (train if iid else test)]
         wanted = split in ("validation", "ood_validation")
-        return [
-            Pair(command, actions(command), kind_of(command))
-            for command, is_out in zip(chosen, out, strict=True)
-            if is_out == wanted
-        ]
+        return lent(chosen, share, "scan", by_group=False, wanted=wanted)
 
 
 def kind_of(command: str) -> str:

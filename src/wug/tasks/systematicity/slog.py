@@ -13,8 +13,7 @@ from wug.core.errors import UserError
 from wug.core.registry import register
 from wug.interfaces.interface import SPLITS, Split
 from wug.sources.files import lines, lines_inside
-from wug.sources.held_out import held_out
-from wug.sources.pairs import Pair, PairTask
+from wug.sources.pairs import Pair, PairTask, lent
 
 # Its authors keep the generalisation sets in a zip, so that crawlers don't train on them, and print
 # the password beside it (wug/sources/catalog.json has it). Don't pass the unpacked file on.
@@ -89,8 +88,5 @@ class SLOG(PairTask):
         """Write a split, in the order of its file."""
         if split in ("train", "validation"):
             return self._read("train" if split == "train" else "dev")
-        pairs = self._read("gen")
-        sentences, types = [pair.source for pair in pairs], [pair.group for pair in pairs]
-        out = held_out(sentences, types, self.ood_validation_share, "slog")
-        wanted = split == "ood_validation"
-        return [pair for pair, is_out in zip(pairs, out, strict=True) if is_out == wanted]
+        share, wanted = self.ood_validation_share, split == "ood_validation"
+        return lent(self._read("gen"), share, "slog", by_group=True, wanted=wanted)
