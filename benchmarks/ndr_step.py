@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from wug.fleet.sequence_plan import SequenceLot, SequencePlan
 from wug.fleet.sequence_trainer import SequenceFleet
-from wug.functional.columns import add_ends, column_at
+from wug.functional.sequence_ends import add_ends, column_at
 from wug.tasks.productivity.ctl import CTL
 
 Precision: TypeAlias = Literal["float32", "bfloat16"]

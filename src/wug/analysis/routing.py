@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
 from wug.core.sequences import SequenceSet, SequenceTask
-from wug.functional.columns import NUM_ENDS
+from wug.functional.sequence_ends import NUM_ENDS
 from wug.records import Json
 
 Bools = NDArray[np.bool_]

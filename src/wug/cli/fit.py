@@ -15,9 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from wug.core.columns import Columns, check_request, choose_columns, identifiers, listed
 from wug.core.errors import UserError, require_at_least
-from wug.core.tables import read_table
+from wug.estimators.chosen_columns import (
+    ChosenColumns,
+    check_request,
+    choose_columns,
+    identifiers,
+    listed,
+)
+from wug.estimators.number_tables import read_table
 from wug.records import write_atomic
 from wug.report.fit_page import FitPage, FrontRow, Slice, to_html
 
@@ -139,7 +145,7 @@ def split_names(text: str) -> list[str]:
     return names
 
 
-def search(columns: Columns, console: Console, **options: Any) -> NamedRegressor:
+def search(columns: ChosenColumns, console: Console, **options: Any) -> NamedRegressor:
     """Fit the regressor and print each better formula."""
 
     def report(equation: Equation) -> None:
@@ -194,7 +200,7 @@ def print_answer(model: NamedRegressor, console: Console) -> None:
     console.print(f"\ncertificate of {model.certificate_}", markup=False, soft_wrap=True)
 
 
-def documents(model: NamedRegressor, columns: Columns, command: str) -> dict[str, str]:
+def documents(model: NamedRegressor, columns: ChosenColumns, command: str) -> dict[str, str]:
     """Return the files of a fit; the one that predict reads comes last."""
     from sympy.printing.mathml import mathml
 
@@ -246,7 +252,7 @@ def symbols_of(symbols: Sequence[str], names: Sequence[str]) -> list[str]:
     return [name if symbol == name else f"{name} ({symbol})" for symbol, name in pairs]
 
 
-def slices(equation: Equation, columns: Columns) -> list[Slice]:
+def slices(equation: Equation, columns: ChosenColumns) -> list[Slice]:
     """Return the formula along its most important inputs."""
     from wug.estimators.along import along, importance
 

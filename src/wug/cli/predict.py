@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import tyro
 
-from wug.core.columns import listed
 from wug.core.errors import UserError
-from wug.core.tables import Array, Block, NotNumbers, open_table, to_numbers
+from wug.estimators.chosen_columns import listed
+from wug.estimators.number_tables import Array, Block, NotNumbers, open_table, to_numbers
 from wug.records import write_atomic
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.data import LARGEST_JACOBIAN, TOLERANCE, Data, Effort, Mask, raisable
+from wug.estimators.least_squares import Solution, minimise
 from wug.estimators.library import choose_greedily, make_library
 from wug.estimators.power_sums import PowerSums
 from wug.estimators.snapping import allowance, round_constants, round_exponents, sum_of_squares
-from wug.fleet.least_squares import Solution, minimise
 
 START_EXPONENTS = (1.0, 1.0, 1.0, 2.0, -1.0, -1.0, -2.0, 0.5)
 

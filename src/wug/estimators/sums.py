@@ -12,9 +12,9 @@ from torch import Tensor
 
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.data import LARGEST_JACOBIAN, TOLERANCE, Data, Effort
+from wug.estimators.least_squares import minimise
 from wug.estimators.snapping import round_constants
 from wug.estimators.sum_products import SumProducts
-from wug.fleet.least_squares import minimise
 
 
 @dataclass(frozen=True)

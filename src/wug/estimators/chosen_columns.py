@@ -11,7 +11,7 @@ from keyword import iskeyword
 import numpy as np
 
 from wug.core.errors import UserError
-from wug.core.tables import Array, Table
+from wug.estimators.number_tables import Array, NumberTable
 
 FEWEST_ROWS = 2
 # Below this the regressor holds no rows out.
@@ -22,7 +22,7 @@ MOST_LISTED = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
+class ChosenColumns:
     """What is fitted from what.
 
     Args:
@@ -51,12 +51,12 @@ def check_request(target: str, features: Sequence[str] | None) -> None:
 
 
 def choose_columns(
-    table: Table,
+    table: NumberTable,
     target: str,
     features: Sequence[str] | None = None,
     *,
     drop_missing: bool = False,
-) -> Columns:
+) -> ChosenColumns:
     """Choose the columns and rows of a fit.
 
     Args:
@@ -69,8 +69,8 @@ def choose_columns(
         UserError: If there is nothing to fit, or a person has to decide first.
 
     Example:
-        >>> table = Table({"a": np.array([1.0, 2]), "b": np.ones(2), "y": np.array([2.0, 4])}, {})
-        >>> chosen = choose_columns(table, "y")
+        >>> numbers = {"a": np.array([1.0, 2]), "b": np.ones(2), "y": np.array([2.0, 4])}
+        >>> chosen = choose_columns(NumberTable(numbers, {}), "y")
         >>> chosen.names, chosen.notices[0]
         (('a',), 'left out, the same in every row: b (1)')
     """
@@ -116,14 +116,14 @@ def choose_columns(
         notices.append(
             f"{len(values)} rows are too few to hold some out: errors are those of the fit itself"
         )
-    return Columns(
+    return ChosenColumns(
         target=target, names=tuple(columns), values=values,
         inputs=np.stack(list(columns.values()), 1), notices=tuple(notices),
     )  # fmt: skip
 
 
 def usable_rows(
-    table: Table, names: Sequence[str], drop_missing: bool, notices: list[str]
+    table: NumberTable, names: Sequence[str], drop_missing: bool, notices: list[str]
 ) -> slice | np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return the rows whose cells are all finite, if all are or others may be dropped."""
     usable = np.ones(len(table.numbers[names[0]]), dtype=bool)

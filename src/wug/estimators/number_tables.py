@@ -55,7 +55,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Table:
+class NumberTable:
     """Columns in memory.
 
     Args:
@@ -208,7 +208,7 @@ def to_numbers(cells: Sequence[Any], first_row: int = 1) -> Array:
     return numbers
 
 
-def read_table(path: Path, names: Sequence[str] = (), *, others: bool = True) -> Table:
+def read_table(path: Path, names: Sequence[str] = (), *, others: bool = True) -> NumberTable:
     """Read columns into memory.
 
     Args:
@@ -234,7 +234,7 @@ def read_table(path: Path, names: Sequence[str] = (), *, others: bool = True) ->
                 except NotNumbers as error:
                     text[name] = str(error)
             first_row += len(block[0])
-    return Table(
+    return NumberTable(
         numbers={name: np.concatenate(p) for name, p in parts.items() if name not in text},
         text={name: text[name] for name in parts if name in text},
     )
