@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from wug.estimators.saved import NamedRegressor
 
 Operation = Literal["add", "sub", "mul", "div", "pow", "root"]
+FUNCTIONS = ("exp", "log", "sin", "cos", "tanh")
 ALL: tuple[Operation, ...] = ("add", "sub", "mul", "div", "pow", "root")
 FITS = Path("fits")
 PAGE = "fit.html"
-SHOWN_DIGITS = 6
 MOST_SLICES = 4
 MOST_POINTS = 1_000
 
@@ -50,6 +50,11 @@ def fit(
     time: float = 60.0,
     out: Path | None = None,
     operations: tuple[Operation, ...] = ALL,
+    functions: str = "auto",
+    error: str | None = None,
+    loss: Literal["absolute", "relative"] = "absolute",
+    robust: bool = False,
+    select: Literal["best", "accuracy", "score"] = "best",
     max_terms: int = 6,
     max_exponent: float = 6.0,
     seed: int = 0,
@@ -64,6 +69,13 @@ def fit(
         time: Seconds that the search may take; it ends sooner if nothing is left to find.
         out: The folder to write into; fits/TABLE.TARGET if not given.
         operations: What a formula may use; pow is whole exponents above 1, root is fractions.
+        functions: Such as exp,log,sin (also cos, tanh); none; or auto, which is all of them once
+            the data refuse arithmetic alone.
+        error: A column with the standard deviation of the target in each row.
+        loss: Whether errors count as they are, or as shares of the target.
+        robust: Leave out rows that do not belong to the law of the others, and name them.
+        select: Which formula of the front: the shortest description of formula and errors, the
+            smallest error, or the steepest fall of the error per node.
         max_terms: Most terms of a sum.
         max_exponent: Largest exponent.
         seed: Of the rows that are held out, and of the search.
@@ -72,6 +84,7 @@ def fit(
     require_at_least("fit", "time", time, 0.1)
     require_at_least("fit", "max_terms", max_terms, 1)
     require_at_least("fit", "max_exponent", max_exponent, 0.5)
+    chosen_functions = split_functions(functions)
     if not operations:
         raise UserError(f"fit: --operations must name some of {', '.join(ALL)}; got none.")
     if not 0 <= seed < 2**32:
@@ -82,8 +95,9 @@ def fit(
     try:
         named = None if features is None else split_names(features)
         check_request(target, named)
-        cells = read_table(table, (target, *(named or ())), others=named is None)
-        columns = choose_columns(cells, target, named, drop_missing=drop_missing)
+        needed = (target, *(named or ()), *(() if error is None else (error,)))
+        cells = read_table(table, needed, others=named is None)
+        columns = choose_columns(cells, target, named, error=error, drop_missing=drop_missing)
 
         from rich.console import Console
 
@@ -94,8 +108,9 @@ def fit(
             f"{target} from {listed(columns.names)}: {len(columns.values)} rows", markup=False
         )
         model = search(
-            columns, console, operations=operations, max_terms=max_terms,
-            max_exponent=max_exponent, time_budget=time, random_state=seed,
+            columns, console, operations=operations, functions=chosen_functions,
+            max_terms=max_terms, max_exponent=max_exponent, loss=loss, robust=robust,
+            model_selection=select, time_budget=time, random_state=seed,
         )  # fmt: skip
         command = shlex.join(
             str(word)
@@ -104,6 +119,11 @@ def fit(
                 () if features is None else ("--features", features),
                 ("--time", f"{time:g}"),
                 () if operations == ALL else ("--operations", *operations),
+                () if functions == "auto" else ("--functions", functions),
+                () if error is None else ("--error", error),
+                () if loss == "absolute" else ("--loss", loss),
+                ("--robust",) if robust else (),
+                () if select == "best" else ("--select", select),
                 ("--max-terms", max_terms, "--max-exponent", f"{max_exponent:g}", "--seed", seed),
                 ("--drop-missing",) if drop_missing else (),
             )
@@ -113,11 +133,32 @@ def fit(
     except KeyboardInterrupt:
         print("wug: interrupted; nothing was written.", file=sys.stderr)
         return 130
-    print_answer(model, console)
+    if model.interrupted_:
+        console.print("interrupted: this is what was found so far", style="yellow")
+    print_answer(model, columns, console)
     for name, content in files.items():
         write_atomic(folder / name, content)
         console.print(f"wrote {folder / name}", markup=False, soft_wrap=True)
-    return 0
+    return 130 if model.interrupted_ else 0
+
+
+def split_functions(text: str) -> tuple[str, ...] | str:
+    """Return the functions that a person named.
+
+    Example:
+        >>> split_functions("exp, log"), split_functions("none"), split_functions("auto")
+        (('exp', 'log'), (), 'auto')
+    """
+    names = [name.strip() for name in text.split(",")]
+    if names in (["auto"], ["none"]):
+        return "auto" if names == ["auto"] else ()
+    unknown = [name for name in names if name not in FUNCTIONS]
+    if unknown:
+        raise UserError(
+            f"fit: --functions must be auto, none, or names of {', '.join(FUNCTIONS)} with commas "
+            f"between them; got {text!r}."
+        )
+    return tuple(dict.fromkeys(names))
 
 
 def default_folder(table: Path, target: str) -> Path:
@@ -156,24 +197,19 @@ def search(columns: ChosenColumns, console: Console, **options: Any) -> NamedReg
         from wug.estimators.saved import NamedRegressor
     model = NamedRegressor(identifiers(columns.names), **options)
     with console.status("searching"):
-        model.fit(columns.inputs, columns.values, on_better=report)
+        weight = None if columns.errors is None else columns.errors**-2.0
+        model.fit(columns.inputs, columns.values, weight, on_better=report)
     return model
 
 
 def shown(equation: Equation) -> str:
     """Return a formula with few digits."""
+    from wug.estimators.front import few_digits
+
     return str(few_digits(equation.expression))
 
 
-def few_digits(expression: Any) -> Any:
-    """Return an expression whose numbers are rounded for the eye."""
-    import sympy
-
-    numbers = expression.atoms(sympy.Float)
-    return expression.xreplace({n: sympy.Float(n, SHOWN_DIGITS) for n in numbers})
-
-
-def print_answer(model: NamedRegressor, console: Console) -> None:
+def print_answer(model: NamedRegressor, columns: ChosenColumns, console: Console) -> None:
     """Print the front, the chosen formula, its status and its certificate."""
     from rich.table import Table
     from rich.text import Text
@@ -197,13 +233,29 @@ def print_answer(model: NamedRegressor, console: Console) -> None:
     console.print(f"\n{model.expression_}", style="bold", markup=False, soft_wrap=True)
     status = str(model.status_)
     console.print(f"{status}: {MEANINGS[status]}", soft_wrap=True)
+    for sentence in remarks(model, columns):
+        console.print(sentence, markup=False, soft_wrap=True)
     console.print(f"\ncertificate of {model.certificate_}", markup=False, soft_wrap=True)
+
+
+def remarks(model: NamedRegressor, columns: ChosenColumns) -> list[str]:
+    """Return what a person should know of the numbers and of rows that were left out."""
+    sentences = []
+    known = [c for c in model.constants_ if isfinite(c.standard_error) and c.standard_error > 0]
+    if known and model.status_ != "exact":
+        numbers = (f"{c.value:.6g} ± {c.standard_error:.2g}" for c in known)
+        sentences.append(f"constants: {', '.join(numbers)}")
+    if len(model.outliers_):
+        rows = listed([str(columns.rows[row] + 1) for row in model.outliers_])
+        sentences.append(f"left out, rows that do not belong: {rows}")
+    return sentences
 
 
 def documents(model: NamedRegressor, columns: ChosenColumns, command: str) -> dict[str, str]:
     """Return the files of a fit; the one that predict reads comes last."""
     from sympy.printing.mathml import mathml
 
+    from wug.estimators.front import few_digits
     from wug.estimators.saved import FILE_NAME, MEANINGS, sample, to_json
 
     data = {
@@ -223,7 +275,7 @@ def documents(model: NamedRegressor, columns: ChosenColumns, command: str) -> di
         status=status,
         meaning=MEANINGS[status],
         certificate=str(model.certificate_),
-        notices=columns.notices,
+        notices=(*columns.notices, *remarks(model, columns)),
         measured=rows["measured"],
         predicted=rows["predicted"],
         slices=slices(chosen, columns),
