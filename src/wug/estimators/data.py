@@ -68,6 +68,7 @@ class Data:
         limits: What a formula may contain.
         weight: Of each row's error, (row,).
         functions: Whose values are the last of the inputs.
+        unit: Relative rounding of the numbers.
     """
 
     inputs: Array
@@ -75,6 +76,7 @@ class Data:
     limits: Limits = field(default_factory=Limits)
     weight: Array = field(default_factory=lambda: np.ones(0))
     functions: tuple[Function, ...] = ()
+    unit: float = float(np.finfo(np.float64).eps)
 
     def __post_init__(self) -> None:
         """Give every row the same weight unless told otherwise."""

@@ -147,7 +147,9 @@ class Monomials:
                 )  # fmt: skip
                 found = None if rounded is None else self.fit(rounded, odd, below, data)
                 if found and data.loss(found) <= max(bound, rounding_loss(found, data)):
-                    found = replace(found, unrounded=free)
+                    # Tiny exponents of other inputs are no part of the formula before rounding.
+                    if (free.used_inputs() == found.used_inputs()).all():
+                        found = replace(found, unrounded=free)
                     yield round_constants(found, data)
                     break
             else:

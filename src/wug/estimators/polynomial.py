@@ -43,7 +43,9 @@ class Polynomial:
         ).terms(data.inputs)
         weight = data.weight * np.abs(data.target) ** (1 - self.power)
         raised = np.abs(data.target) ** self.power * np.sign(data.target)
-        coefficients = sparse_solution(terms * weight[:, None], raised * weight, effort.out_of_time)
+        coefficients = sparse_solution(
+            terms * weight[:, None], raised * weight, effort.out_of_time, data.unit
+        )
         candidate = Candidate(
             exponents=exponents, coefficients=coefficients[None], powers=np.array([1 / self.power])
         )
@@ -75,7 +77,10 @@ def whole_exponents(num_inputs: int, degree: int, inverse: bool, most: int) -> A
 
 
 def sparse_solution(
-    matrix: Array, target: Array, out_of_time: Callable[[], bool] = lambda: False
+    matrix: Array,
+    target: Array,
+    out_of_time: Callable[[], bool] = lambda: False,
+    unit: float = UNIT,
 ) -> Array:
     """Solve a linear system, dropping columns as long as Bayes' criterion approves.
 
@@ -83,6 +88,7 @@ def sparse_solution(
         matrix: (row, column).
         target: (row,).
         out_of_time: Asked before every step.
+        unit: Relative rounding of the numbers.
 
     Returns:
         The coefficients; all 0 if the time was over first.
@@ -90,7 +96,7 @@ def sparse_solution(
     norm = np.linalg.norm(matrix, axis=0)
     used = np.flatnonzero(np.isfinite(norm) & (norm > 0))
     # Backward errors of the decomposition are as large as a few roundings of the target.
-    floor = (TIMES * UNIT) ** 2 * float(target @ target) / len(target)
+    floor = (TIMES * unit) ** 2 * float(target @ target) / len(target)
     result = np.zeros(matrix.shape[1])
     while len(used) and not out_of_time():
         left, values, right = np.linalg.svd(matrix[:, used] / norm[used], full_matrices=False)

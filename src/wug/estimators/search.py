@@ -87,7 +87,7 @@ class Search:
         self.data, self.held = (
             Data(
                 inputs=self.inputs[rows], target=self.target[rows], limits=self.limits,
-                weight=weight[rows],
+                weight=weight[rows], unit=self.unit,
             )
             for rows in (order[num_held:], order[:num_held])
         )  # fmt: skip

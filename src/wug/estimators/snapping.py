@@ -34,7 +34,7 @@ MOST_ROWS = 1_000
 
 def rounding_loss(candidate: Candidate, data: Data) -> float:
     """Return the sum of squares that the rounding of the data alone may leave."""
-    error = data.weight * rounding(candidate, data.inputs, data.target)
+    error = data.weight * rounding(candidate, data.inputs, data.target, data.unit)
     return float(np.sum(np.square(error[np.isfinite(error)])))
 
 

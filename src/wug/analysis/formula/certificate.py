@@ -187,10 +187,9 @@ def largest_change(before: Any, after: Any) -> tuple[float, float]:
         same = (before == after) | (np.isnan(before) & np.isnan(after))
         change = np.abs(np.where(same, 0.0, after - before))
         relative = np.where(change == 0, 0.0, change / np.abs(before))
-    # Defined on one side alone: no number is large enough.
-    return float(np.nan_to_num(change, nan=np.inf).max()), float(
-        np.nan_to_num(relative, nan=np.inf).max()
-    )
+    # Where one side alone is defined no number is large enough.
+    largest, share = (np.where(np.isnan(one), np.inf, one).max() for one in (change, relative))
+    return float(largest), float(share)
 
 
 def value_bounds(formula: Formula, domain: Iterable[Condition], box: Box) -> tuple[Bound, ...]:
