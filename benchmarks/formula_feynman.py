@@ -213,8 +213,8 @@ def main(
                 record = measure(method, equation, noise, time_limit, seed)
                 with out.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(record) + "\n")
-                print(record["equation"], record["recovered"], record.get("says"),
-                      record.get("seconds"), (record.get("expression") or "")[:90], flush=True)  # fmt: skip
+                shown = ("equation", "recovered", "says", "seconds", "expression")
+                print(*(str(record.get(name))[:90] for name in shown), flush=True)
     out.with_suffix(".md").write_text(rates(read(out)), encoding="utf-8")
 
 

@@ -131,7 +131,7 @@ def fit(
         )
         files = documents(model, columns, command)
     except KeyboardInterrupt:
-        print("wug: interrupted; nothing was written.", file=sys.stderr)
+        print("wug: interrupted before a formula was found; nothing was written.", file=sys.stderr)
         return 130
     if model.interrupted_:
         console.print("interrupted: this is what was found so far", style="yellow")

@@ -44,7 +44,8 @@ SCREENED = 6
 # Share of the time that one structure may take, and that the smaller formulas of the front may.
 STRUCTURE_SHARE, FRONT_SHARE = 0.3, 0.05
 # Formulas whose smaller forms are tried for the front.
-MOST_SIMPLIFIED = 4
+MOST_SIMPLIFIED, MOST_TERMS = 4, 12
+MOST_FRONT_SECONDS = 1.0
 
 
 @dataclass
@@ -235,12 +236,12 @@ class Search:
 
     def _complete_front(self) -> None:
         """Add smaller forms of what was found, so that each size has its best formula."""
-        end = self.clock() + max(FRONT_SHARE * self.seconds, 0.2)
+        end = self.clock() + min(max(FRONT_SHARE * self.seconds, 0.2), MOST_FRONT_SECONDS)
         for candidate in small_formulas(self.data):
             self.add(candidate)
         good = sorted(self.front(), key=lambda scored: scored.criterion)[:MOST_SIMPLIFIED]
         for scored in good:
-            if len(scored.candidate.coefficients.ravel()) > 2 * SIMPLE:
+            if np.count_nonzero(scored.candidate.coefficients) > MOST_TERMS:
                 continue
             for candidate in smaller_forms(scored.candidate, self.data):
                 if self.clock() > end:

@@ -27,6 +27,8 @@ SLACK = 3.0
 LARGEST_MOVE = 0.05
 # A number must be known this well before a fraction or a decimal with more digits is one of many.
 WELL_KNOWN, VERY_WELL_KNOWN = 1e-4, 1e-9
+# Relative error that solving a linear system leaves in the last digits.
+LAST_DIGITS = 1e-12
 # With more coefficients the others are not fitted anew when one is rounded.
 FEW_COEFFICIENTS = 10
 MOST_ROWS = 1_000
@@ -135,7 +137,9 @@ def round_constants(candidate: Candidate, data: Data) -> Candidate:
     errors = standard_errors(candidate, data.inputs, data.target, data.weight, among, least)
     values = constants_of(candidate)
     options = {
-        int(index): list(simple_numbers(values[index], 2 * errors[index] / abs(values[index])))
+        int(index): list(
+            simple_numbers(values[index], max(2 * errors[index] / abs(values[index]), LAST_DIGITS))
+        )
         for index in np.flatnonzero(among & (values != 0) & np.isfinite(errors))
     }
     options = {index: numbers for index, numbers in options.items() if numbers}
