@@ -179,7 +179,7 @@ TEXT = changed(lambda rows: rows[7].__setitem__(0, "seven"))
             ["a", "b", "y"],
             GOOD,
             ["--functions", "sinus"],
-            "--functions must be auto, none, or names",
+            "must be auto, none, or names",
         ),
         (["a", "b", "y"], GOOD, ["--error", "c"], "unknown column of data.csv 'c'"),
         (["a", "b", "y"], GOOD, ["--error", "y"], "can't be the column of errors and something"),

@@ -164,8 +164,6 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
         )
         weights = np.sqrt(_check_sample_weight(sample_weight, inputs, ensure_non_negative=True))
-        if not weights.any():
-            raise UserError("ArithmeticRegressor: sample_weight must not be 0 in every row.")
         targets = np.asarray(targets, dtype=np.float64)
         earlier = getattr(self, "_fronts", []) if self.warm_start else []
         self._single = targets.ndim == 1
