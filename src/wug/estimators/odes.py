@@ -1,8 +1,8 @@
 """Differential equations from trajectories: the right-hand side of each variable as a formula.
 
 A spline through the states gives their derivatives; these are the targets and the states are the
-inputs of the same search as for tables. How far two splines of the same points are apart says how
-well the derivatives are known: a formula that is as close as that is found.
+inputs of the same search as for tables. Derivatives are never known to the last digit: a formula
+that is as close to them as the trajectories are accurate is found.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ import numpy as np
 
 from wug.core.errors import UserError
 from wug.estimators.candidate import Array, Candidate
+from wug.estimators.constants import constants_of, free_constants, with_constants
 from wug.estimators.data import Limits
-from wug.estimators.exactness import UNIT
 from wug.estimators.front import readable
 from wug.estimators.search import CLOCK, Search
+from wug.estimators.snapping import simple_numbers
 
 DEGREE = 5
 # Share of the points at both ends where a spline's derivative is not to be trusted.
 EDGE = 0.04
 FEWEST_POINTS = 12
-LARGEST_UNIT = 1e-3
+# Relative move of a number to one of fewer digits.
+ROUNDED = 3e-4
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class System:
     Args:
         names: Of the variables.
         formulas: Right-hand sides.
-        found: Whether each is as close to the derivatives as these are known.
+        found: Whether each is as close to the derivatives as the trajectories are accurate.
     """
 
     names: tuple[str, ...]
@@ -74,15 +76,12 @@ class System:
         return states
 
 
-def derivatives(times: Array, states: Array) -> tuple[Array, Array, float]:
-    """Return states away from the ends, their derivatives, and how well these are known.
+def derivatives(times: Array, states: Array) -> tuple[Array, Array]:
+    """Return states away from the ends and their derivatives, (time, variable).
 
     Args:
         times: Increasing, (time,).
         states: (time, variable).
-
-    Returns:
-        States and derivatives, (time, variable), and the relative error of the derivatives.
     """
     from scipy.interpolate import make_interp_spline
 
@@ -91,15 +90,36 @@ def derivatives(times: Array, states: Array) -> tuple[Array, Array, float]:
             f"odes: a trajectory must have at least {FEWEST_POINTS} points at increasing times; "
             f"got {len(times)}."
         )
-    fine = make_interp_spline(times, states, k=DEGREE).derivative()
-    coarse = make_interp_spline(times[::2], states[::2], k=DEGREE).derivative()
     edge = max(2, round(EDGE * len(times)))
     inside = slice(edge, -edge)
-    slopes = fine(times[inside])
-    size = np.abs(slopes).max(0) + 1e-300
-    # Twice as many points lower the error of a quintic's derivative to a thirty-second.
-    apart = np.quantile(np.abs(coarse(times[inside]) - slopes) / size, 0.9, axis=0) / 2**DEGREE
-    return states[inside], slopes, float(apart.max())
+    slopes = make_interp_spline(times, states, k=DEGREE).derivative()(times[inside])
+    return states[inside], np.asarray(slopes)
+
+
+def with_simple_numbers(search: Search, accuracy: float) -> Candidate:
+    """Return the best formula with numbers of few digits where it stays as close.
+
+    Args:
+        search: That has ended.
+        accuracy: Relative error of the target.
+    """
+    candidate = search.best.candidate
+    bound = max(accuracy, 1.01 * search.best.relative_error)
+    if not search.best.met:
+        return candidate
+    for index in np.flatnonzero(free_constants(candidate)):
+        value = constants_of(candidate)[index]
+        decimals = (float(f"{value:.{digits}g}") for digits in (1, 2, 3))
+        for number in (*simple_numbers(value, ROUNDED), *decimals):
+            if abs(number - value) > ROUNDED * abs(value) or not number:
+                continue
+            values = constants_of(candidate)
+            values[index] = number
+            rounded = with_constants(candidate, values)
+            if search.errors_of(rounded)[0] <= bound:
+                candidate = rounded
+                break
+    return candidate
 
 
 def find_odes(
@@ -107,6 +127,7 @@ def find_odes(
     names: Sequence[str],
     *,
     limits: Limits | None = None,
+    accuracy: float = 1e-4,
     seconds: float = 30.0,
     seed: int = 0,
     clock: Callable[[], float] | None = None,
@@ -117,6 +138,8 @@ def find_odes(
         trajectories: Times (time,) and states (time, variable) of each.
         names: Of the variables.
         limits: What a formula may contain; everything if not given.
+        accuracy: Of the derivatives, as a share of their deviation. Solvers of differential
+            equations with common tolerances give about 1e-5.
         seconds: For all variables together.
         seed: Of the search.
         clock: Seconds since some time.
@@ -133,14 +156,13 @@ def find_odes(
     parts = [derivatives(np.asarray(t, float), np.asarray(x, float)) for t, x in trajectories]
     states = np.concatenate([part[0] for part in parts])
     slopes = np.concatenate([part[1] for part in parts])
-    unit = min(max(*(part[2] for part in parts), UNIT, 1e-9), LARGEST_UNIT)
     formulas, found = [], []
     for target in slopes.T:
         search = Search(
             inputs=states, target=np.ascontiguousarray(target), limits=limits, seed=seed,
-            seconds=seconds / slopes.shape[1], unit=unit, clock=clock or CLOCK,
+            seconds=seconds / slopes.shape[1], accuracy=accuracy, clock=clock or CLOCK,
         )  # fmt: skip
         search.run()
-        formulas.append(search.best.candidate)
+        formulas.append(with_simple_numbers(search, accuracy))
         found.append(search.best.met)
     return System(tuple(names), tuple(formulas), tuple(found))

@@ -60,6 +60,8 @@ class Search:
         seed: Of the split and the starts.
         weight: Of each row's error; 1 if not given.
         unit: Relative rounding of the data.
+        accuracy: Relative error that the target itself is known to have; a formula that is as
+            close meets it, and no closer one is looked for.
         starts: Formulas to begin with.
         on_better: Called with every new best.
         clock: Seconds since some time.
@@ -72,6 +74,7 @@ class Search:
     seed: int
     weight: Array | None = None
     unit: float = UNIT
+    accuracy: float = 0.0
     starts: tuple[Candidate, ...] = ()
     on_better: Callable[[Scored], None] | None = None
     clock: Callable[[], float] = field(default_factory=lambda: CLOCK)
@@ -135,7 +138,7 @@ class Search:
                         self.add(candidate)
                         if self.best.exact:
                             return
-                    if self.out_of_time():
+                    if self.out_of_time() or self.is_close_enough():
                         return
                 fair = stage.may_end and len(self.data.target) >= ENOUGH_FOR_TREES
                 if fair and self.is_rule() and not self.something_left():
@@ -170,10 +173,14 @@ class Search:
         simple = best.complexity <= SIMPLE or best.candidate.is_weighted_sum
         return simple and best.relative_error**2 < 1 - MOSTLY_EXPLAINED
 
+    def is_close_enough(self) -> bool:
+        """Say whether a simple formula is as close as the target is accurate."""
+        return self.accuracy > 0 and self.best.met and self.best.complexity <= SIMPLE
+
     def is_refused(self) -> bool:
         """Say whether the best formula leaves something, or too little for noise."""
         if self.best.met:
-            return False
+            return self.accuracy > 0 and not self.is_close_enough()
         return self.best.relative_error < TOO_CLOSE_FOR_NOISE or self.something_left()
 
     def add(self, candidate: Candidate) -> None:
@@ -194,6 +201,7 @@ class Search:
             if better < relative:
                 candidate, relative, error = polished, better, better_error
                 met = self.meets(candidate)
+        met = met or relative < self.accuracy
         size = candidate.complexity
         rows = self.all_rows
         scored = Scored(
