@@ -360,3 +360,43 @@ def test_functions_are_saved_and_read(tmp_path: Path) -> None:
     fit = read_fit(tmp_path / "out")
     expected = 7 * np.exp(-8)
     assert fit.predict(np.array([[7.0, 8.0]])).tolist() == [pytest.approx(expected)]
+
+
+def test_differential_equations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    t = np.linspace(0, 6, 150)
+    rows = [(a, np.cos(a) * size, -np.sin(a) * size) for size in (1, 2) for a in t]
+    write(tmp_path / "swing.csv", ["time", "angle", "speed"], rows)
+    assert main(["fit", "swing.csv", "--ode", "time", "--time", "20"]) == 0
+    assert capsys.readouterr().out.startswith("angle' = speed\nspeed' = -angle\n")
+    data = json.loads((tmp_path / "fits" / "swing.time_ode" / "odes.json").read_text("utf-8"))
+    assert data["right_hand_sides"] == ["speed", "-angle"] and data["found"] == [True, True]
+    assert main(["fit", "swing.csv"]) == 2
+    assert "--target COLUMN, or --ode COLUMN of times" in capsys.readouterr().err
+
+
+def test_decimal_commas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"{a!r};{b!r};{y!r}".replace(".", ",") for a, b, y in GOOD]
+    (tmp_path / "data.csv").write_text("\n".join(["a;b;y", *lines]), encoding="utf-8")
+    arguments = ["fit", str(tmp_path / "data.csv"), "--target", "y", "--out", str(tmp_path / "o")]
+    assert main([*arguments, "--time", "20"]) == 0
+    assert "\na/b\nexact: " in capsys.readouterr().out
+
+
+def test_excel_needs_a_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        import openpyxl
+    except ImportError:
+        (tmp_path / "data.xlsx").write_bytes(b"PK")
+        assert main(["fit", str(tmp_path / "data.xlsx"), "--target", "y"]) == 2
+        assert "pip install 'wug[xlsx]'" in capsys.readouterr().err
+        return
+    book = openpyxl.Workbook()
+    for row in (("a", "b", "y"), *GOOD):
+        book.active.append(row)
+    book.save(tmp_path / "data.xlsx")
+    arguments = ["fit", str(tmp_path / "data.xlsx"), "--target", "y", "--out", str(tmp_path / "o")]
+    assert main([*arguments, "--time", "20"]) == 0
+    assert "\na/b\nexact: " in capsys.readouterr().out

@@ -37,7 +37,7 @@ Operation = Literal["add", "sub", "mul", "div", "pow", "root"]
 FUNCTIONS = ("exp", "log", "sin", "cos", "tanh")
 ALL: tuple[Operation, ...] = ("add", "sub", "mul", "div", "pow", "root")
 FITS = Path("fits")
-PAGE = "fit.html"
+PAGE, ODES = "fit.html", "odes.json"
 MOST_SLICES = 4
 MOST_POINTS = 1_000
 
@@ -45,7 +45,8 @@ MOST_POINTS = 1_000
 def fit(
     table: Annotated[Path, tyro.conf.Positional],
     *,
-    target: str,
+    target: str | None = None,
+    ode: str | None = None,
     features: str | None = None,
     time: float = 60.0,
     out: Path | None = None,
@@ -63,8 +64,11 @@ def fit(
     """Find a formula for a column of a table, and say how far to trust it.
 
     Args:
-        table: CSV or TSV with names in the first line, perhaps compressed (.gz), or Parquet.
+        table: CSV or TSV with names in the first line, perhaps compressed (.gz), Parquet, or
+            Excel.
         target: The column to explain.
+        ode: The column of times of trajectories, instead of a target: the differential equations
+            of all other columns are searched. Where time goes back another trajectory begins.
         features: The columns to explain it from, such as a,b,c; all others if not given.
         time: Seconds that the search may take; it ends sooner if nothing is left to find.
         out: The folder to write into; fits/TABLE.TARGET if not given.
@@ -87,13 +91,19 @@ def fit(
     chosen_functions = split_functions(functions)
     if not operations:
         raise UserError(f"fit: --operations must name some of {', '.join(ALL)}; got none.")
+    if (target is None) == (ode is None):
+        raise UserError("fit: name what to explain: --target COLUMN, or --ode COLUMN of times.")
     if not 0 <= seed < 2**32:
         raise UserError(f"fit: seed must be between 0 and {2**32 - 1}; got {seed}.")
-    folder = out or default_folder(table, target)
+    folder = out or default_folder(table, target or f"{ode}.ode")
     if folder.exists() and not folder.is_dir():
         raise UserError(f"fit: {folder} is a file; --out must name a folder.")
     try:
         named = None if features is None else split_names(features)
+        if target is None:
+            limits = {"operations": frozenset(operations), "functions": chosen_functions}
+            sizes = {"max_terms": max_terms, "max_exponent": max_exponent}
+            return fit_odes(table, str(ode), named, time, seed, folder, limits | sizes)
         check_request(target, named)
         needed = (target, *(named or ()), *(() if error is None else (error,)))
         cells = read_table(table, needed, others=named is None)
@@ -140,6 +150,54 @@ def fit(
         write_atomic(folder / name, content)
         console.print(f"wrote {folder / name}", markup=False, soft_wrap=True)
     return 130 if model.interrupted_ else 0
+
+
+def fit_odes(
+    table: Path,
+    times: str,
+    names: list[str] | None,
+    seconds: float,
+    seed: int,
+    folder: Path,
+    limits: dict[str, Any],
+) -> int:
+    """Find the differential equations of the columns of a table, print and write them."""
+    import numpy as np
+
+    cells = read_table(table, (times, *(names or ())), others=names is None)
+    states = names or [name for name in cells.numbers if name != times]
+    text = [name for name in (times, *states) if name in cells.text]
+    if text or not states or times in states:
+        raise UserError(
+            f"fit: --ode needs a column of times and other columns of numbers; got text in "
+            f"{listed(text) or 'none'} and the columns {listed(states) or 'none'}."
+        )
+    from wug.estimators.data import Limits
+    from wug.estimators.odes import find_odes, trajectories_of
+    from wug.estimators.regressor import FUNCTIONS as ALL_FUNCTIONS
+    from wug.estimators.saved import weights_to_json
+
+    columns = np.stack([cells.numbers[name] for name in states], 1)
+    functions = limits["functions"]
+    system = find_odes(
+        trajectories_of(cells.numbers[times], columns), identifiers(states), seconds=seconds,
+        seed=seed, limits=Limits(**limits | {
+            "functions": ALL_FUNCTIONS if functions == "auto" else functions
+        }),
+    )  # fmt: skip
+    print(system)
+    for name, found in zip(states, system.found, strict=True):
+        if not found:
+            print(f"{name}: no formula is as close as the trajectories are accurate")
+    data = {
+        "format": 1, "times": times, "columns": states, "symbols": list(system.names),
+        "right_hand_sides": [str(one) for one in system.expressions],
+        "weights": [weights_to_json(one) for one in system.formulas],
+        "found": list(system.found),
+    }  # fmt: skip
+    write_atomic(folder / ODES, f"{json.dumps(plain(data), indent=1, ensure_ascii=False)}\n")
+    print(f"wrote {folder / ODES}")
+    return 0
 
 
 def split_functions(text: str) -> tuple[str, ...] | str:

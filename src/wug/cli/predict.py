@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +13,7 @@ import tyro
 
 from wug.core.errors import UserError
 from wug.estimators.chosen_columns import listed
-from wug.estimators.number_tables import Array, Block, NotNumbers, open_table, to_numbers
+from wug.estimators.number_tables import Array, Block, NotNumbers, Source, open_table, to_numbers
 from wug.records import write_atomic
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def predict(
 
     Args:
         folder: What wug fit wrote.
-        table: CSV, TSV or Parquet with the columns that the formula uses.
+        table: CSV, TSV, Parquet or Excel with the columns that the formula uses.
         out: The file to write, .csv or .tsv, perhaps compressed (.gz): the table and one column
             more. Where the formula is not defined it holds nan.
     """
@@ -53,7 +52,7 @@ def predict(
             raise UserError(f"predict: {table} has a column {added} already; rename or remove it.")
         parts = [to_text([(*source.header, added)], separator)]
         for block in source.blocks:
-            inputs = inputs_of(fit, source.names, block, num_rows + 1)
+            inputs = inputs_of(fit, source, block, num_rows + 1)
             values = fit.predict(inputs)
             known = np.isfinite(inputs).all(1)
             incomplete += int((~known).sum())
@@ -69,13 +68,14 @@ def predict(
         print(f"nan in {undefined} rows: the formula is not defined there")
 
 
-def inputs_of(fit: SavedFit, names: Sequence[str], block: Block, first_row: int) -> Array:
+def inputs_of(fit: SavedFit, source: Source, block: Block, first_row: int) -> Array:
     """Return the inputs of a block's rows; those that the formula does not use are 1."""
     inputs = np.ones((len(block[0]), len(fit.columns)))
     for place in fit.needed:
         name = fit.columns[place]
         try:
-            inputs[:, place] = to_numbers(block[names.index(name)], first_row)
+            cells = block[source.names.index(name)]
+            inputs[:, place] = to_numbers(cells, first_row, decimal_comma=source.decimal_comma)
         except NotNumbers as error:
             raise UserError(f"predict: {name!r} must hold numbers, but there is {error}.") from None
     return inputs

@@ -96,6 +96,23 @@ def derivatives(times: Array, states: Array) -> tuple[Array, Array]:
     return states[inside], np.asarray(slopes)
 
 
+def trajectories_of(times: Array, states: Array) -> list[tuple[Array, Array]]:
+    """Part rows into trajectories: where time does not go on another one begins.
+
+    Args:
+        times: (row,).
+        states: (row, variable).
+
+    Example:
+        >>> [len(t) for t, _ in trajectories_of(np.array([0.0, 1, 2, 0, 1]), np.ones((5, 1)))]
+        [3, 2]
+    """
+    if not (np.isfinite(times).all() and np.isfinite(states).all()):
+        raise UserError("odes: times and states must be finite numbers in every row.")
+    starts = np.flatnonzero(np.diff(times) <= 0) + 1
+    return list(zip(np.split(times, starts), np.split(states, starts), strict=True))
+
+
 def with_simple_numbers(search: Search, accuracy: float) -> Candidate:
     """Return the best formula with numbers of few digits where it stays as close.
 
