@@ -291,7 +291,7 @@ def test_an_interrupt_keeps_the_front(tmp_path: Path) -> None:
     assert process.returncode == 130, error
     assert "interrupted: this is what was found so far" in printed
     data = json.loads((tmp_path / "fits" / "data.y" / "formula.json").read_text(encoding="utf-8"))
-    assert data["status"] != "exact" and len(data["front"]) > 1
+    assert data["status"] != "exact" and data["front"]
 
 
 @pytest.mark.parametrize("verb", ["fit", "predict"])
@@ -378,7 +378,7 @@ def test_differential_equations(
 
 
 def test_decimal_commas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [f"{a!r};{b!r};{y!r}".replace(".", ",") for a, b, y in GOOD]
+    lines = [f"{a:.17g};{b:.17g};{y:.17g}".replace(".", ",") for a, b, y in GOOD]
     (tmp_path / "data.csv").write_text("\n".join(["a;b;y", *lines]), encoding="utf-8")
     arguments = ["fit", str(tmp_path / "data.csv"), "--target", "y", "--out", str(tmp_path / "o")]
     assert main([*arguments, "--time", "20"]) == 0
