@@ -161,10 +161,13 @@ class Search:
         if num_inputs <= FEW_INPUTS:
             yield from ((None, stage) for stage in later_stages(self.limits, num_inputs))
             return
+        screened = views(self.data, SCREENED)
+        for indices in screened:  # polynomials of few inputs take no time
+            quick = (*first_stages(self.limits), *later_stages(self.limits, len(indices)))
+            yield from ((indices, stage) for stage in quick[:3])
         yield None, sum_stage()
-        for indices in views(self.data, SCREENED):
-            for stage in (*first_stages(self.limits), *later_stages(self.limits, len(indices))):
-                yield indices, stage
+        for indices in screened:
+            yield from ((indices, stage) for stage in later_stages(self.limits, len(indices)))
         yield from ((None, stage) for stage in later_stages(self.limits, num_inputs))
 
     def is_rule(self) -> bool:
