@@ -25,8 +25,9 @@ from wug.estimators.exactness import rounding
 SLACK = 3.0
 # Largest relative move of a number, however little the data say of it.
 LARGEST_MOVE = 0.05
-# A number must be known this well before a fraction or a decimal with more digits is one of many.
-WELL_KNOWN, VERY_WELL_KNOWN = 1e-4, 1e-9
+# A number must be known this well before it is taken for a multiple of pi, for a fraction, and for
+# a decimal with few digits: there are many of them.
+KNOWN, WELL_KNOWN, VERY_WELL_KNOWN = 1e-2, 1e-4, 1e-9
 # Relative error that solving a linear system leaves in the last digits.
 LAST_DIGITS = 1e-12
 # With more coefficients the others are not fitted anew when one is rounded.
@@ -100,7 +101,10 @@ def simple_numbers(value: float, tolerance: float) -> Iterator[float]:
         if near(fraction) and fraction not in seen:
             seen.add(fraction)
             yield float(fraction)
-    for unit in (math.pi, 1 / math.pi, math.pi**2, 1 / math.pi**2):
+    units: tuple[float, ...] = (math.pi, 1 / math.pi) if tolerance <= KNOWN else ()
+    if tolerance <= WELL_KNOWN:
+        units += (math.pi**2, 1 / math.pi**2)
+    for unit in units:
         for denominator in (1, 2, 4) if tolerance > WELL_KNOWN else (1, 2, 3, 4, 6, 8, 12):
             fraction = Fraction(round(value / unit * denominator), denominator)
             if near(fraction, unit) and abs(fraction.numerator) <= 4:
