@@ -52,8 +52,12 @@ index: .venv/dev.stamp ## write the registry's index anew
 bench: .venv/run.stamp ## the speed of the fleet against a plain training loop
 	$(BIN)/python benchmarks/fleet.py
 
-bench-formulas: .venv/bench.stamp ## formulas from tables of numbers, against other methods; resumes
+bench-formulas: .venv/bench.stamp ## formulas against other methods; resumes; DATA=folder adds Feynman, NIST, ODEBench
 	$(BIN)/python benchmarks/formulas.py
+	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_feynman.py $(DATA)/feynman/FeynmanEquations.csv --methods wug pyoperon gplearn
+	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_feynman.py $(DATA)/feynman/FeynmanEquations.csv --methods wug pyoperon gplearn --noise 0.01
+	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_nist.py $(DATA)/nist
+	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_odes.py $(DATA)/odebench/strogatz_extended.json.gz
 
 clean: ## remove .venv and all that was built; runs/ stays
 	rm -rf .venv build dist site .*_cache .hypothesis

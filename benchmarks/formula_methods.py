@@ -48,6 +48,7 @@ class Task:
     seconds: float
     threads: int
     seed: int
+    clock: str = "wall"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +58,12 @@ class Fit:
     Args:
         predict: From rows to targets.
         expression: The formula found in the symbols of the inputs, or None.
+        remark: What the method says of its answer.
     """
 
     predict: Callable[[Array], Array]
     expression: Callable[[], Any] = lambda: None
+    remark: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +99,10 @@ class Method:
 
 
 def fit_wug(task: Task) -> Fit:
-    from wug.estimators import ArithmeticRegressor
+    from wug.estimators import ArithmeticRegressor, search
 
+    if task.clock == "processor":
+        search.CLOCK = time.process_time
     model = ArithmeticRegressor(time_budget=task.seconds, random_state=task.seed)
     model.fit(*task.formula.train())
     # Columns without names are x1, x2, ...
@@ -106,6 +111,7 @@ def fit_wug(task: Task) -> Fit:
     return Fit(
         predict=model.predict,
         expression=lambda: sympy.sympify(str(model.expression_), locals=names),
+        remark=str(model.status_),
     )
 
 
@@ -284,6 +290,7 @@ def judge(fit: Fit, formula: Formula) -> dict[str, Any]:
         "error": error if np.isfinite(error) else None,
         "expression": None,
         "recovered": False,
+        "says": fit.remark,
     }
     tolerance = NOISY_TOLERANCE if formula.noise else EXACT_TOLERANCE
     try:

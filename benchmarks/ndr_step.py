@@ -24,7 +24,7 @@ import torch.nn.functional as F
 import tyro
 from torch import Tensor, nn
 
-from wug.functional.columns import add_ends, column_at
+from wug.functional.sequence_ends import add_ends, column_at
 from wug.study.trainings import registered
 from wug.tasks.productivity.ctl import CTL
 from wug.training.loop import Training

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from wug.analysis.approximation_error import approximation_error, exact_mean, sampled_mean
 from wug.analysis.expected_gradient import (
     expected_factors,
     sampled_gradients,
     squared_error_gradient,
 )
 from wug.analysis.loss_surface import nac_surface, nmu_surface
+from wug.analysis.moments.approximation_error import approximation_error, exact_mean, sampled_mean
 from wug.analysis.relevance_gate import example_inputs, flat_share, gradient_norms
 from wug.report.heatmap import colour
 

@@ -120,7 +120,7 @@ def test_predict_bad_input(
     [
         (None, "holds no fit: formula.json: No such file"),
         ("{", "is damaged: it is not JSON"),
-        ('{"format": 99}', "is not a fit of format 1"),
+        ('{"format": 99}', "is not a fit of a format that this wug reads"),
         ('{"format": 1, "target": "y"}', "is damaged"),
     ],
 )
@@ -175,6 +175,14 @@ TEXT = changed(lambda rows: rows[7].__setitem__(0, "seven"))
         (["a", "b", "y"], GOOD, ["--max-exponent", "nan"], "max_exponent must be at least 0.5"),
         (["a", "b", "y"], GOOD, ["--seed", "-1"], "seed must be between 0 and 4294967295; got -1"),
         (["a", "b", "y"], GOOD, ["--out", "data.csv"], "--out must name a folder"),
+        (
+            ["a", "b", "y"],
+            GOOD,
+            ["--functions", "sinus"],
+            "must be auto, none, or names",
+        ),
+        (["a", "b", "y"], GOOD, ["--error", "c"], "unknown column of data.csv 'c'"),
+        (["a", "b", "y"], GOOD, ["--error", "y"], "can't be the column of errors and something"),
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(
@@ -263,7 +271,7 @@ def test_rows_with_missing_cells_are_dropped_if_told(
     assert command.endswith("--drop-missing")
 
 
-def test_an_interrupt_writes_nothing(tmp_path: Path) -> None:
+def test_an_interrupt_keeps_the_front(tmp_path: Path) -> None:
     rows = np.random.default_rng(1).normal(size=(400, 6))
     target = np.sin(5 * rows[:, 0]) * np.exp(rows[:, 1])  # no sum of powers
     write(tmp_path / "data.csv", list("abcdefy"), np.column_stack((rows, target)).tolist())
@@ -279,10 +287,11 @@ def test_an_interrupt_writes_nothing(tmp_path: Path) -> None:
         assert process.poll() is None
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert error == "wug: interrupted; nothing was written.\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+    printed, error = process.communicate(timeout=120)
+    assert process.returncode == 130, error
+    assert "interrupted: this is what was found so far" in printed
+    data = json.loads((tmp_path / "fits" / "data.y" / "formula.json").read_text(encoding="utf-8"))
+    assert data["status"] != "exact" and data["front"]
 
 
 @pytest.mark.parametrize("verb", ["fit", "predict"])
@@ -312,3 +321,82 @@ def test_json_has_no_infinite_numbers() -> None:
         "a": [None, None, 1.5],
         "b": True,
     }
+
+
+def test_errors_of_measurement_and_wrong_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that is ten times too large is named by its number; a column of errors weighs rows."""
+    monkeypatch.chdir(tmp_path)
+    rows = [[a, b, y, 0.1] for a, b, y in GOOD]
+    rows[11][2] *= 10
+    write(tmp_path / "data.csv", ["a", "b", "y", "sigma"], rows)
+    options = ["--error", "sigma", "--robust", "--functions", "none", "--time", "20"]
+    assert main(["fit", "data.csv", "--target", "y", *options]) == 0
+    printed = capsys.readouterr().out
+    assert "left out, rows that do not belong: 12" in printed and "\na/b\nexact: " in printed
+    data = json.loads((tmp_path / "fits/data.y/formula.json").read_text("utf-8"))
+    assert data["columns"] == ["a", "b"] and data["left_out"] == [12]
+    assert "--error sigma --robust" in data["command"]
+
+
+def test_fits_of_the_first_format_are_read(tmp_path: Path) -> None:
+    """As wug 0.1 wrote them: without functions."""
+    from wug.estimators.saved import read_fit
+
+    weights = {"exponents": [[1.0, -1.0]], "coefficients": [[2.0]], "powers": [1.0]}
+    old = {"format": 1, "target": "y", "columns": ["a", "b"], "expression": "2*a/b"}
+    (tmp_path / "formula.json").write_text(json.dumps({**old, "weights": weights}), "utf-8")
+    assert read_fit(tmp_path).predict(np.array([[3.0, 2.0]])).tolist() == [3.0]
+
+
+def test_functions_are_saved_and_read(tmp_path: Path) -> None:
+    from wug.estimators.saved import read_fit
+
+    rows = [(a, b, a * np.exp(-b)) for a, b in ROWS]
+    write(tmp_path / "data.csv", ["a", "b", "y"], rows)
+    arguments = ["fit", str(tmp_path / "data.csv"), "--target", "y", "--functions", "exp"]
+    assert main([*arguments, "--time", "60", "--out", str(tmp_path / "out")]) == 0
+    fit = read_fit(tmp_path / "out")
+    expected = 7 * np.exp(-8)
+    assert fit.predict(np.array([[7.0, 8.0]])).tolist() == [pytest.approx(expected)]
+
+
+def test_differential_equations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    t = np.linspace(0, 6, 150)
+    rows = [(a, np.cos(a) * size, -np.sin(a) * size) for size in (1, 2) for a in t]
+    write(tmp_path / "swing.csv", ["time", "angle", "speed"], rows)
+    assert main(["fit", "swing.csv", "--ode", "time", "--time", "20"]) == 0
+    assert capsys.readouterr().out.startswith("angle' = speed\nspeed' = -angle\n")
+    data = json.loads((tmp_path / "fits" / "swing.time_ode" / "odes.json").read_text("utf-8"))
+    assert data["right_hand_sides"] == ["speed", "-angle"] and data["found"] == [True, True]
+    assert main(["fit", "swing.csv"]) == 2
+    assert "--target COLUMN, or --ode COLUMN of times" in capsys.readouterr().err
+
+
+def test_decimal_commas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"{a:.17g};{b:.17g};{y:.17g}".replace(".", ",") for a, b, y in GOOD]
+    (tmp_path / "data.csv").write_text("\n".join(["a;b;y", *lines]), encoding="utf-8")
+    arguments = ["fit", str(tmp_path / "data.csv"), "--target", "y", "--out", str(tmp_path / "o")]
+    assert main([*arguments, "--time", "20"]) == 0
+    assert "\na/b\nexact: " in capsys.readouterr().out
+
+
+def test_excel_needs_a_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        import openpyxl
+    except ImportError:
+        (tmp_path / "data.xlsx").write_bytes(b"PK")
+        assert main(["fit", str(tmp_path / "data.xlsx"), "--target", "y"]) == 2
+        assert "pip install 'wug[xlsx]'" in capsys.readouterr().err
+        return
+    book = openpyxl.Workbook()
+    for row in (("a", "b", "y"), *GOOD):
+        book.active.append(row)
+    book.save(tmp_path / "data.xlsx")
+    arguments = ["fit", str(tmp_path / "data.xlsx"), "--target", "y", "--out", str(tmp_path / "o")]
+    assert main([*arguments, "--time", "20"]) == 0
+    assert "\na/b\nexact: " in capsys.readouterr().out

@@ -1,10 +1,13 @@
 """Rounding only where the data allow it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
-from wug.estimators.candidate import Candidate
-from wug.estimators.snapping import allowance, round_constants, round_exponents, simple_fractions
+from wug.estimators.candidate import Array, Candidate
+from wug.estimators.data import Data
+from wug.estimators.snapping import allowance, round_constants, round_exponents, simple_numbers
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(1, 3, (200, 2))
@@ -14,35 +17,44 @@ def line(*coefficients: float) -> Candidate:
     return Candidate(exponents=np.eye(2), coefficients=np.array([coefficients]), powers=np.ones(1))
 
 
+def rounded_line(coefficients: Sequence[float], target: Array) -> Candidate:
+    return round_constants(line(*coefficients), Data(inputs=X, target=target))
+
+
 def test_what_is_meant_is_found() -> None:
     target = X @ [0.5, 3.0]
-    rounded = round_constants(line(0.5 + 1e-9, 3.0 - 1e-9), X, target)
+    rounded = rounded_line((0.5 + 1e-15, 3.0 - 1e-15), target)
     assert rounded.coefficients.tolist() == [[0.5, 3.0]]
 
 
 def test_what_the_data_contradict_stays() -> None:
     target = X @ [0.501, 3.0]
-    assert round_constants(line(0.501, 3.0), X, target).coefficients.tolist() == [[0.501, 3.0]]
+    assert rounded_line((0.501, 3.0), target).coefficients.tolist() == [[0.501, 3.0]]
 
 
 def test_noise_decides_how_far_a_number_may_move() -> None:
     noise = RNG.normal(size=200)
     found, *_ = np.linalg.lstsq(X, X @ [1.0, 2.0] + 0.01 * noise, rcond=None)
     target = X @ [1.0, 2.0] + 0.01 * noise
-    assert round_constants(line(*found), X, target).coefficients.tolist() == [[1.0, 2.0]]
+    assert rounded_line(found, target).coefficients.tolist() == [[1.0, 2.0]]
 
 
 def test_terms_that_do_nothing_go() -> None:
-    rounded = round_constants(line(1.0, 1e-14), X, X[:, 0])
+    rounded = rounded_line((1.0, 1e-17), X[:, 0])
     assert rounded.coefficients.tolist() == [[1.0, 0.0]]
 
 
 @pytest.mark.parametrize(
     ("value", "tolerance", "first"),
-    [(0.3333333334, 1e-6, 1 / 3), (6.674 + 1e-13, 1e-6, 6.674), (-2.0000001, 1e-6, -2.0)],
+    [
+        (0.3333333334, 1e-6, 1 / 3),
+        (6.674 + 1e-13, 1e-12, 6.674),
+        (-2.0000001, 1e-6, -2.0),
+        (6.2832, 1e-4, 2 * np.pi),
+    ],
 )
 def test_simple_numbers(value: float, tolerance: float, first: float) -> None:
-    assert simple_fractions(value, tolerance)[0] == first
+    assert next(simple_numbers(value, tolerance)) == first
 
 
 def test_exponents_respect_signs() -> None:
@@ -55,5 +67,5 @@ def test_exponents_respect_signs() -> None:
 
 
 def test_the_allowance_has_a_floor() -> None:
-    assert allowance(0.0, np.ones(100)) == pytest.approx(1e-16)
-    assert allowance(1.0, np.ones(100), slack=5.0) == pytest.approx(1.05)
+    assert allowance(0.0, 1e-16, 100) == 1e-16
+    assert allowance(1.0, 1e-16, 100, slack=5.0) == pytest.approx(1.05)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from wug.cli.main import main
 from wug.core.errors import UserError
-from wug.core.tables import read_table
+from wug.estimators.number_tables import read_table
 from wug.estimators.saved import FILE_NAME, read_fit
 from wug.lab import Lab
 from wug.lab.answers import answer

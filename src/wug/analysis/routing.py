@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
-from wug.functional.columns import NUM_ENDS
+from wug.functional.sequence_ends import NUM_ENDS
 from wug.records import Json
 from wug.sources.sequence_set import SequenceSet
 from wug.sources.sequence_task import SequenceTask

@@ -21,16 +21,16 @@ from wug.records import write_atomic
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wug.core.columns import Columns
+    from wug.estimators.chosen_columns import ChosenColumns
     from wug.estimators.regressor import Equation
     from wug.estimators.saved import NamedRegressor
     from wug.report.fit_page import Slice
 
 Operation = Literal["add", "sub", "mul", "div", "pow", "root"]
+FUNCTIONS = ("exp", "log", "sin", "cos", "tanh")
 ALL: tuple[Operation, ...] = ("add", "sub", "mul", "div", "pow", "root")
 FITS = Path("fits")
-PAGE = "fit.html"
-SHOWN_DIGITS = 6
+PAGE, ODES = "fit.html", "odes.json"
 MOST_SLICES = 4
 MOST_POINTS = 1_000
 
@@ -38,11 +38,17 @@ MOST_POINTS = 1_000
 def fit(
     table: Annotated[Path, tyro.conf.Positional],
     *,
-    target: str,
+    target: str | None = None,
+    ode: str | None = None,
     features: str | None = None,
     time: float = 60.0,
     out: Path | None = None,
     operations: tuple[Operation, ...] = ALL,
+    functions: str = "auto",
+    error: str | None = None,
+    loss: Literal["absolute", "relative"] = "absolute",
+    robust: bool = False,
+    select: Literal["best", "accuracy", "score"] = "best",
     max_terms: int = 6,
     max_exponent: float = 6.0,
     seed: int = 0,
@@ -51,12 +57,22 @@ def fit(
     """Find a formula for a column of a table, and say how far to trust it.
 
     Args:
-        table: CSV or TSV with names in the first line, perhaps compressed (.gz), or Parquet.
+        table: CSV or TSV with names in the first line, perhaps compressed (.gz), Parquet, or
+            Excel.
         target: The column to explain.
+        ode: The column of times of trajectories, instead of a target: the differential equations
+            of all other columns are searched. Where time goes back another trajectory begins.
         features: The columns to explain it from, such as a,b,c; all others if not given.
         time: Seconds that the search may take; it ends sooner if nothing is left to find.
         out: The folder to write into; fits/TABLE.TARGET if not given.
         operations: What a formula may use; pow is whole exponents above 1, root is fractions.
+        functions: Such as exp,log,sin (also cos, tanh); none; or auto, which is all of them once
+            the data refuse arithmetic alone.
+        error: A column with the standard deviation of the target in each row.
+        loss: Whether errors count as they are, or as shares of the target.
+        robust: Leave out rows that do not belong to the law of the others, and name them.
+        select: Which formula of the front: the shortest description of formula and errors, the
+            smallest error, or the steepest fall of the error per node.
         max_terms: Most terms of a sum.
         max_exponent: Largest exponent.
         seed: Of the rows that are held out, and of the search.
@@ -65,21 +81,29 @@ def fit(
     require_at_least("fit", "time", time, 0.1)
     require_at_least("fit", "max_terms", max_terms, 1)
     require_at_least("fit", "max_exponent", max_exponent, 0.5)
+    chosen_functions = split_functions(functions)
     if not operations:
         raise UserError(f"fit: --operations must name some of {', '.join(ALL)}; got none.")
+    if (target is None) == (ode is None):
+        raise UserError("fit: name what to explain: --target COLUMN, or --ode COLUMN of times.")
     if not 0 <= seed < 2**32:
         raise UserError(f"fit: seed must be between 0 and {2**32 - 1}; got {seed}.")
-    folder = out or default_folder(table, target)
+    folder = out or default_folder(table, target or f"{ode}.ode")
     if folder.exists() and not folder.is_dir():
         raise UserError(f"fit: {folder} is a file; --out must name a folder.")
-    from wug.core.columns import check_request, choose_columns, listed
-    from wug.core.tables import read_table
+    from wug.estimators.chosen_columns import check_request, choose_columns, listed
+    from wug.estimators.number_tables import read_table
 
     try:
         named = None if features is None else split_names(features)
+        if target is None:
+            limits = {"operations": frozenset(operations), "functions": chosen_functions}
+            sizes = {"max_terms": max_terms, "max_exponent": max_exponent}
+            return fit_odes(table, str(ode), named, time, seed, folder, limits | sizes)
         check_request(target, named)
-        cells = read_table(table, (target, *(named or ())), others=named is None)
-        columns = choose_columns(cells, target, named, drop_missing=drop_missing)
+        needed = (target, *(named or ()), *(() if error is None else (error,)))
+        cells = read_table(table, needed, others=named is None)
+        columns = choose_columns(cells, target, named, error=error, drop_missing=drop_missing)
 
         from rich.console import Console
 
@@ -90,8 +114,9 @@ def fit(
             f"{target} from {listed(columns.names)}: {len(columns.values)} rows", markup=False
         )
         model = search(
-            columns, console, operations=operations, max_terms=max_terms,
-            max_exponent=max_exponent, time_budget=time, random_state=seed,
+            columns, console, operations=operations, functions=chosen_functions,
+            max_terms=max_terms, max_exponent=max_exponent, loss=loss, robust=robust,
+            model_selection=select, time_budget=time, random_state=seed,
         )  # fmt: skip
         command = shlex.join(
             str(word)
@@ -100,6 +125,11 @@ def fit(
                 () if features is None else ("--features", features),
                 ("--time", f"{time:g}"),
                 () if operations == ALL else ("--operations", *operations),
+                () if functions == "auto" else ("--functions", functions),
+                () if error is None else ("--error", error),
+                () if loss == "absolute" else ("--loss", loss),
+                ("--robust",) if robust else (),
+                () if select == "best" else ("--select", select),
                 ("--max-terms", max_terms, "--max-exponent", f"{max_exponent:g}", "--seed", seed),
                 ("--drop-missing",) if drop_missing else (),
             )
@@ -107,13 +137,85 @@ def fit(
         )
         files = documents(model, columns, command)
     except KeyboardInterrupt:
-        print("wug: interrupted; nothing was written.", file=sys.stderr)
+        print("wug: interrupted before a formula was found; nothing was written.", file=sys.stderr)
         return 130
-    print_answer(model, console)
+    if model.interrupted_:
+        console.print("interrupted: this is what was found so far", style="yellow")
+    print_answer(model, columns, console)
     for name, content in files.items():
         write_atomic(folder / name, content)
         console.print(f"wrote {folder / name}", markup=False, soft_wrap=True)
+    return 130 if model.interrupted_ else 0
+
+
+def fit_odes(
+    table: Path,
+    times: str,
+    names: list[str] | None,
+    seconds: float,
+    seed: int,
+    folder: Path,
+    limits: dict[str, Any],
+) -> int:
+    """Find the differential equations of the columns of a table, print and write them."""
+    import numpy as np
+
+    from wug.estimators.chosen_columns import identifiers, listed
+    from wug.estimators.number_tables import read_table
+
+    cells = read_table(table, (times, *(names or ())), others=names is None)
+    states = names or [name for name in cells.numbers if name != times]
+    text = [name for name in (times, *states) if name in cells.text]
+    if text or not states or times in states:
+        raise UserError(
+            f"fit: --ode needs a column of times and other columns of numbers; got text in "
+            f"{listed(text) or 'none'} and the columns {listed(states) or 'none'}."
+        )
+    from wug.estimators.data import Limits
+    from wug.estimators.odes import find_odes, trajectories_of
+    from wug.estimators.regressor import FUNCTIONS as ALL_FUNCTIONS
+    from wug.estimators.saved import weights_to_json
+
+    columns = np.stack([cells.numbers[name] for name in states], 1)
+    functions = limits["functions"]
+    system = find_odes(
+        trajectories_of(cells.numbers[times], columns), identifiers(states), seconds=seconds,
+        seed=seed, limits=Limits(**limits | {
+            "functions": ALL_FUNCTIONS if functions == "auto" else functions
+        }),
+    )  # fmt: skip
+    print(system)
+    for name, found in zip(states, system.found, strict=True):
+        if not found:
+            print(f"{name}: no formula is as close as the trajectories are accurate")
+    data = {
+        "format": 1, "times": times, "columns": states, "symbols": list(system.names),
+        "right_hand_sides": [str(one) for one in system.expressions],
+        "weights": [weights_to_json(one) for one in system.formulas],
+        "found": list(system.found),
+    }  # fmt: skip
+    write_atomic(folder / ODES, f"{json.dumps(plain(data), indent=1, ensure_ascii=False)}\n")
+    print(f"wrote {folder / ODES}")
     return 0
+
+
+def split_functions(text: str) -> tuple[str, ...] | str:
+    """Return the functions that a person named.
+
+    Example:
+        >>> split_functions("exp, log"), split_functions("none"), split_functions("auto")
+        (('exp', 'log'), (), 'auto')
+    """
+    names = [name.strip() for name in text.split(",")]
+    if names in (["auto"], ["none"]):
+        return "auto" if names == ["auto"] else ()
+    unknown = [name for name in names if name not in FUNCTIONS]
+    if unknown:
+        raise UserError(
+            f"fit: --functions must be auto, none, or names of {', '.join(FUNCTIONS)} with commas "
+            f"between them; got {text!r}."
+        )
+    return tuple(dict.fromkeys(names))
 
 
 def default_folder(table: Path, target: str) -> Path:
@@ -141,9 +243,9 @@ def split_names(text: str) -> list[str]:
     return names
 
 
-def search(columns: Columns, console: Console, **options: Any) -> NamedRegressor:
+def search(columns: ChosenColumns, console: Console, **options: Any) -> NamedRegressor:
     """Fit the regressor and print each better formula."""
-    from wug.core.columns import identifiers
+    from wug.estimators.chosen_columns import identifiers
 
     def report(equation: Equation) -> None:
         line = f"{equation.seconds:6.1f} s  error {equation.error:<9.3g} {shown(equation)}"
@@ -153,24 +255,19 @@ def search(columns: Columns, console: Console, **options: Any) -> NamedRegressor
         from wug.estimators.saved import NamedRegressor
     model = NamedRegressor(identifiers(columns.names), **options)
     with console.status("searching"):
-        model.fit(columns.inputs, columns.values, on_better=report)
+        weight = None if columns.errors is None else columns.errors**-2.0
+        model.fit(columns.inputs, columns.values, weight, on_better=report)
     return model
 
 
 def shown(equation: Equation) -> str:
     """Return a formula with few digits."""
+    from wug.estimators.front import few_digits
+
     return str(few_digits(equation.expression))
 
 
-def few_digits(expression: Any) -> Any:
-    """Return an expression whose numbers are rounded for the eye."""
-    import sympy
-
-    numbers = expression.atoms(sympy.Float)
-    return expression.xreplace({n: sympy.Float(n, SHOWN_DIGITS) for n in numbers})
-
-
-def print_answer(model: NamedRegressor, console: Console) -> None:
+def print_answer(model: NamedRegressor, columns: ChosenColumns, console: Console) -> None:
     """Print the front, the chosen formula, its status and its certificate."""
     from rich.table import Table
     from rich.text import Text
@@ -194,13 +291,31 @@ def print_answer(model: NamedRegressor, console: Console) -> None:
     console.print(f"\n{model.expression_}", style="bold", markup=False, soft_wrap=True)
     status = str(model.status_)
     console.print(f"{status}: {MEANINGS[status]}", soft_wrap=True)
+    for sentence in remarks(model, columns):
+        console.print(sentence, markup=False, soft_wrap=True)
     console.print(f"\ncertificate of {model.certificate_}", markup=False, soft_wrap=True)
 
 
-def documents(model: NamedRegressor, columns: Columns, command: str) -> dict[str, str]:
+def remarks(model: NamedRegressor, columns: ChosenColumns) -> list[str]:
+    """Return what a person should know of the numbers and of rows that were left out."""
+    from wug.estimators.chosen_columns import listed
+
+    sentences = []
+    known = [c for c in model.constants_ if isfinite(c.standard_error) and c.standard_error > 0]
+    if known and model.status_ != "exact":
+        numbers = (f"{c.value:.6g} ± {c.standard_error:.2g}" for c in known)
+        sentences.append(f"constants: {', '.join(numbers)}")
+    if len(model.outliers_):
+        rows = listed([str(columns.rows[row] + 1) for row in model.outliers_])
+        sentences.append(f"left out, rows that do not belong: {rows}")
+    return sentences
+
+
+def documents(model: NamedRegressor, columns: ChosenColumns, command: str) -> dict[str, str]:
     """Return the files of a fit; the one that predict reads comes last."""
     from sympy.printing.mathml import mathml
 
+    from wug.estimators.front import few_digits
     from wug.estimators.saved import FILE_NAME, MEANINGS, sample, to_json
     from wug.report.fit_page import FitPage, FrontRow, to_html
 
@@ -221,7 +336,7 @@ def documents(model: NamedRegressor, columns: Columns, command: str) -> dict[str
         status=status,
         meaning=MEANINGS[status],
         certificate=str(model.certificate_),
-        notices=columns.notices,
+        notices=(*columns.notices, *remarks(model, columns)),
         measured=rows["measured"],
         predicted=rows["predicted"],
         slices=slices(chosen, columns),
@@ -250,7 +365,7 @@ def symbols_of(symbols: Sequence[str], names: Sequence[str]) -> list[str]:
     return [name if symbol == name else f"{name} ({symbol})" for symbol, name in pairs]
 
 
-def slices(equation: Equation, columns: Columns) -> list[Slice]:
+def slices(equation: Equation, columns: ChosenColumns) -> list[Slice]:
     """Return the formula along its most important inputs."""
     from wug.estimators.along import along, importance
     from wug.report.fit_page import Slice

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,7 @@ from wug.core.errors import UserError
 from wug.records import write_atomic
 
 if TYPE_CHECKING:
-    from wug.core.tables import Array, Block
+    from wug.estimators.number_tables import Array, Block, Source
     from wug.estimators.saved import SavedFit
 
 
@@ -29,7 +28,7 @@ def predict(
 
     Args:
         folder: What wug fit wrote.
-        table: CSV, TSV or Parquet with the columns that the formula uses.
+        table: CSV, TSV, Parquet or Excel with the columns that the formula uses.
         out: The file to write, .csv or .tsv, perhaps compressed (.gz): the table and one column
             more. Where the formula is not defined it holds nan.
     """
@@ -37,8 +36,8 @@ def predict(
         raise UserError(f"predict: {out} must be CSV or TSV; Parquet is read, but not written.")
     import numpy as np
 
-    from wug.core.columns import listed
-    from wug.core.tables import open_table
+    from wug.estimators.chosen_columns import listed
+    from wug.estimators.number_tables import open_table
     from wug.estimators.saved import read_fit
 
     fit = read_fit(folder)
@@ -55,7 +54,7 @@ def predict(
             raise UserError(f"predict: {table} has a column {added} already; rename or remove it.")
         parts = [to_text([(*source.header, added)], separator)]
         for block in source.blocks:
-            inputs = inputs_of(fit, source.names, block, num_rows + 1)
+            inputs = inputs_of(fit, source, block, num_rows + 1)
             values = fit.predict(inputs)
             known = np.isfinite(inputs).all(1)
             incomplete += int((~known).sum())
@@ -71,17 +70,18 @@ def predict(
         print(f"nan in {undefined} rows: the formula is not defined there")
 
 
-def inputs_of(fit: SavedFit, names: Sequence[str], block: Block, first_row: int) -> Array:
+def inputs_of(fit: SavedFit, source: Source, block: Block, first_row: int) -> Array:
     """Return the inputs of a block's rows; those that the formula does not use are 1."""
     import numpy as np
 
-    from wug.core.tables import NotNumbers, to_numbers
+    from wug.estimators.number_tables import NotNumbers, to_numbers
 
     inputs = np.ones((len(block[0]), len(fit.columns)))
     for place in fit.needed:
         name = fit.columns[place]
         try:
-            inputs[:, place] = to_numbers(block[names.index(name)], first_row)
+            cells = block[source.names.index(name)]
+            inputs[:, place] = to_numbers(cells, first_row, decimal_comma=source.decimal_comma)
         except NotNumbers as error:
             raise UserError(f"predict: {name!r} must hold numbers, but there is {error}.") from None
     return inputs

@@ -31,7 +31,7 @@ def importance(candidate: Candidate, inputs: Array) -> Array:
     rows = inputs[:MOST_ROWS]
     whole = candidate.predict(rows)
     changes = np.zeros(rows.shape[1])
-    for place in np.flatnonzero(candidate.used_terms().exponents.any(0)):
+    for place in np.flatnonzero(candidate.used_inputs()):
         without = rows.copy()
         without[:, place] = np.median(inputs[:, place])
         with np.errstate(invalid="ignore"):

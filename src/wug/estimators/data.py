@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from wug.estimators.candidate import Array, Candidate
+from wug.estimators.candidate import Array, Candidate, Function
 
 Mask = NDArray[np.bool_]
 
@@ -26,11 +26,13 @@ class Limits:
 
     Args:
         operations: Of add, sub, mul, div, pow and root.
+        functions: Of those of :data:`wug.estimators.candidate.FUNCTIONS`.
         max_terms: Terms of a sum of products.
         max_exponent: Largest magnitude of an exponent.
     """
 
     operations: frozenset[str] = frozenset(("add", "sub", "mul", "div", "pow", "root"))
+    functions: tuple[str, ...] = ()
     max_terms: int = 6
     max_exponent: float = 6.0
 
@@ -48,6 +50,7 @@ class Limits:
             and (has("sub") or (candidate.coefficients >= 0).all())
             and (has("add") or ((candidate.coefficients > 0).sum(1) <= 1).all())
             and (has("mul") or self._is_linear(candidate))
+            and all(self.allow(one.inner) for one in candidate.functions)
         )
 
     @staticmethod
@@ -57,11 +60,28 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """Training rows, and what the structures ask of them again and again."""
+    """Training rows, and what the structures ask of them again and again.
+
+    Args:
+        inputs: (row, in).
+        target: (row,).
+        limits: What a formula may contain.
+        weight: Of each row's error, (row,).
+        functions: Whose values are the last of the inputs.
+        unit: Relative rounding of the numbers.
+    """
 
     inputs: Array
     target: Array
     limits: Limits = field(default_factory=Limits)
+    weight: Array = field(default_factory=lambda: np.ones(0))
+    functions: tuple[Function, ...] = ()
+    unit: float = float(np.finfo(np.float64).eps)
+
+    def __post_init__(self) -> None:
+        """Give every row the same weight unless told otherwise."""
+        if not len(self.weight):
+            object.__setattr__(self, "weight", np.ones(len(self.target)))
 
     @property
     def num_inputs(self) -> int:
@@ -76,8 +96,29 @@ class Data:
 
     def rows(self, chosen: Mask, limit: int = MOST_ROWS) -> Data:
         """Return the first of the chosen rows."""
-        places = np.flatnonzero(chosen)[:limit]
-        return replace(self, inputs=self.inputs[places], target=self.target[places])
+        rows = np.flatnonzero(chosen)[:limit]
+        return replace(
+            self, inputs=self.inputs[rows], target=self.target[rows], weight=self.weight[rows]
+        )
+
+    def of_inputs(self, indices: NDArray[np.intp]) -> Data:
+        """Return the same rows with some of the inputs alone."""
+        return replace(self, inputs=np.ascontiguousarray(self.inputs[:, indices]))
+
+    def with_functions(self, functions: tuple[Function, ...]) -> Data:
+        """Return the same rows with the values of functions as further inputs."""
+        values = [one.values(self.inputs) for one in functions]
+        return replace(self, inputs=np.column_stack((self.inputs, *values)), functions=functions)
+
+    def loss(self, candidate: Candidate) -> float:
+        """Return the weighted sum of squared errors; infinite outside the formula's domain.
+
+        Args:
+            candidate: Of these inputs, those that are functions included.
+        """
+        error = self.weight * (candidate.predict(self.inputs) - self.target)
+        total = float(error @ error)
+        return total if np.isfinite(total) else np.inf
 
 
 @dataclass(frozen=True)

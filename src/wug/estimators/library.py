@@ -7,7 +7,8 @@ round.
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from collections.abc import Container, Iterator
+from itertools import combinations, islice, product
 
 import numpy as np
 
@@ -36,22 +37,30 @@ def make_library(inputs: Array, exponents: tuple[float, ...]) -> tuple[Array, Ar
                     powers[place, exponent] = values
     columns: list[Array] = []
     rows: list[Array] = []
-    for size in (1, 2, 3):
-        few = [e for e in exponents if size < 3 or abs(e) == 1]
-        for places in combinations(range(num_inputs), size):
-            for chosen in product(few, repeat=size):
-                factors = list(zip(places, chosen, strict=True))
-                if len(columns) >= LARGEST_LIBRARY or any(f not in powers for f in factors):
-                    continue
-                columns.append(np.prod([powers[factor] for factor in factors], axis=0))
-                row = np.zeros(num_inputs)
-                row[list(places)] = chosen
-                rows.append(row)
+    for factors in islice(simple_factors(num_inputs, exponents, powers), LARGEST_LIBRARY):
+        columns.append(np.prod([powers[factor] for factor in factors], axis=0))
+        row = np.zeros(num_inputs)
+        for index, exponent in factors:
+            row[index] = exponent
+        rows.append(row)
     if not columns:
         return np.empty((num_rows, 0)), np.empty((0, num_inputs))
     values = np.stack(columns, 1)
     finite = np.isfinite(values).all(0)
     return values[:, finite], np.stack(rows)[finite]
+
+
+def simple_factors(
+    num_inputs: int, exponents: tuple[float, ...], known: Container[tuple[int, float]]
+) -> Iterator[list[tuple[int, float]]]:
+    """Yield the factors of monomials, inputs and their exponents, those of few factors first."""
+    for size in (1, 2, 3):
+        few = [e for e in exponents if size < 3 or abs(e) == 1]
+        for indices in combinations(range(num_inputs), size):
+            for chosen in product(few, repeat=size):
+                factors = list(zip(indices, chosen, strict=True))
+                if all(factor in known for factor in factors):
+                    yield factors
 
 
 def choose_greedily(

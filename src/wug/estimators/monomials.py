@@ -11,10 +11,10 @@ from torch import Tensor
 
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.data import LARGEST_JACOBIAN, TOLERANCE, Data, Effort, Mask, raisable
+from wug.estimators.least_squares import Solution, minimise
 from wug.estimators.library import choose_greedily, make_library
 from wug.estimators.power_sums import PowerSums
-from wug.estimators.snapping import allowance, round_constants, round_exponents, sum_of_squares
-from wug.fleet.least_squares import Solution, minimise
+from wug.estimators.snapping import allowance, round_constants, round_exponents, rounding_loss
 
 START_EXPONENTS = (1.0, 1.0, 1.0, 2.0, -1.0, -1.0, -2.0, 0.5)
 
@@ -55,7 +55,7 @@ class Monomials:
             limit=self.largest_exponent(data) + 1.0, tolerance=TOLERANCE,
             out_of_time=effort.out_of_time,
         )  # fmt: skip
-        yield from self.candidates(problem, solution, data)
+        yield from self.candidates(problem, solution, data, effort)
 
     def largest_exponent(self, data: Data) -> float:
         """Return the bound on exponents inside, which the outer power scales."""
@@ -72,7 +72,9 @@ class Monomials:
         """Return the least-squares problem, with logarithms about their means."""
         inputs, target = torch.from_numpy(data.inputs), torch.from_numpy(data.target)
         raised = target.abs() ** self.power * torch.sign(target)
-        weight = target.abs() ** (1 - self.power) if self.power != 1 else torch.ones_like(target)
+        weight = torch.from_numpy(data.weight)
+        if self.power != 1:
+            weight = weight * target.abs() ** (1 - self.power)
         norm = (weight * raised).norm().clamp_min(1e-300)
         log_size = inputs.abs().log()
         return PowerSums(
@@ -122,27 +124,33 @@ class Monomials:
             )
             yield exponents[chosen]
 
-    def candidates(self, problem: PowerSums, solution: Solution, data: Data) -> Iterator[Candidate]:
+    def candidates(
+        self, problem: PowerSums, solution: Solution, data: Data, effort: Effort
+    ) -> Iterator[Candidate]:
         """Round the exponents of the best replicas; yield what survives."""
         denominators = (1, 2, 4, 3) if "root" in data.limits.operations else (1,)
         for place in range(min(3, len(solution.params))):
+            if effort.out_of_time():
+                return
             replica = solution.replicas[place : place + 1]
             exponents, below = problem.select(replica).split(solution.params[place : place + 1])
             odd = problem.odd[replica]
             free = self.fit(exponents[0].numpy(), odd, below, data)
             if free is None:
                 continue
-            loss = sum_of_squares(free, data.inputs, data.target)
-            bound = allowance(loss, data.target, 3.0 * exponents.numel())
+            num_rows, slack = len(data.target), 3.0 * exponents.numel()
+            bound = allowance(data.loss(free), rounding_loss(free, data), num_rows, slack)
             for denominator in denominators:
                 rounded = round_exponents(
                     exponents[0].numpy(), odd[0].numpy(), data.signs, denominator,
                     self.largest_exponent(data),
                 )  # fmt: skip
                 found = None if rounded is None else self.fit(rounded, odd, below, data)
-                if found and sum_of_squares(found, data.inputs, data.target) <= bound:
-                    found = replace(found, unrounded=free)
-                    yield round_constants(found, data.inputs, data.target)
+                if found and data.loss(found) <= max(bound, rounding_loss(found, data)):
+                    # Tiny exponents of other inputs are no part of the formula before rounding.
+                    if (free.used_inputs() == found.used_inputs()).all():
+                        found = replace(found, unrounded=free)
+                    yield round_constants(found, data)
                     break
             else:
                 if self.num_terms == 1 and (data.signs > 0).all():

@@ -1,7 +1,7 @@
 """Formulas as networks: a candidate's numbers are the weights of arithmetic units.
 
 Signed powers make the terms, a linear unit the sums, signed powers again their product; a layer
-that would pass on its input is left out.
+that would pass on its input is left out. Functions are stacks of their own below.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from wug.analysis.formula.reading import with_floats
 from wug.core.errors import require_at_least
-from wug.estimators.candidate import Array, Candidate, exact_number
+from wug.estimators.candidate import SYMPY_NAMES, Array, Candidate, exact_number
 from wug.functional.expressions import input_symbols
 from wug.models.arithmetic_stack import ArithmeticStack
 
@@ -79,11 +79,67 @@ def stack_of(layers: Sequence[Layer]) -> ArithmeticStack:
     return stack
 
 
-def read(stack: ArithmeticStack, values: list[Any]) -> Any:
-    """Return what a stack of one output makes of expressions, with simple fractions as such."""
+class FunctionStack(nn.Module):
+    """A stack of units whose last inputs are functions of other stacks.
+
+    Args:
+        names: Of the functions.
+        inner: What they are functions of, of one output each.
+        outer: The stack above, of the inputs and the functions.
+
+    Shape:
+        (..., in_features) -> (..., 1).
+    """
+
+    def __init__(
+        self, names: Sequence[str], inner: Sequence[nn.Module], outer: ArithmeticStack
+    ) -> None:
+        super().__init__()
+        self.names = tuple(names)
+        self.inner = nn.ModuleList(inner)
+        self.outer = outer
+        self.in_features = outer.in_features - len(self.names)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Compute the functions and the stack above."""
+        values = [
+            getattr(torch, name)(stack(x))
+            for name, stack in zip(self.names, self.inner, strict=True)
+        ]
+        output: Tensor = self.outer(torch.cat((x, *values), -1))
+        return output
+
+    def trace(self, x: Tensor) -> dict[str, Tensor]:
+        """Return the output of every unit."""
+        steps: dict[str, Tensor] = {}
+        values = [x]
+        for index, (name, stack) in enumerate(zip(self.names, self.inner, strict=True)):
+            below = cast(Any, stack).trace(x)
+            steps |= {f"inner.{index}.{key}": value for key, value in below.items()}
+            values.append(getattr(torch, name)(stack(x)))
+            steps[f"{name}.{index}"] = values[-1]
+        above: dict[str, Tensor] = self.outer.trace(torch.cat(values, -1))
+        return steps | above
+
+
+def module_of(candidate: Candidate) -> ArithmeticStack | FunctionStack:
+    """Return the units that compute one formula, in float64."""
+    outer = stack_of(layers_of(candidate))
+    if not candidate.functions:
+        return outer
+    names = [function.name for function in candidate.functions]
+    return FunctionStack(names, [module_of(f.inner) for f in candidate.functions], outer)
+
+
+def read(stack: nn.Module, values: list[Any]) -> Any:
+    """Return what a stack of one output makes of expressions, with simple numbers as such."""
     import sympy
 
-    for layer in stack.layers:
+    if isinstance(stack, FunctionStack):
+        functions = [getattr(sympy, SYMPY_NAMES.get(name, name)) for name in stack.names]
+        pairs = zip(functions, stack.inner, strict=True)
+        return read(stack.outer, [*values, *(function(read(s, values)) for function, s in pairs)])
+    for layer in cast(Any, stack).layers:
         inner = [f"h{place}" for place in range(len(values))]
         meaning = dict(zip(input_symbols(inner, len(inner)), values, strict=True))
         # Fractions first: the root of a floating-point number would be another one.
@@ -104,7 +160,7 @@ class FormulaNetwork(nn.Module):
         (..., in_features) -> (..., out_features).
     """
 
-    def __init__(self, stacks: Sequence[ArithmeticStack]) -> None:
+    def __init__(self, stacks: Sequence[ArithmeticStack | FunctionStack]) -> None:
         super().__init__()
         self.stacks = nn.ModuleList(stacks)
         self.in_features, self.out_features = stacks[0].in_features, len(stacks)
@@ -152,4 +208,4 @@ def network_of(candidates: Sequence[Candidate]) -> FormulaNetwork:
         tensor([[4.]], dtype=torch.float64, grad_fn=<CatBackward0>)
     """
     require_at_least("network_of", "the number of formulas", len(candidates), 1)
-    return FormulaNetwork([stack_of(layers_of(candidate)) for candidate in candidates])
+    return FormulaNetwork([module_of(candidate) for candidate in candidates])

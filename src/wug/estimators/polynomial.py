@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.data import Data, Effort, Mask, raisable
-from wug.estimators.snapping import allowance, round_constants
+from wug.estimators.exactness import TIMES, UNIT
+from wug.estimators.snapping import round_constants
 
 MOST_MONOMIALS = 500
 
@@ -40,14 +41,16 @@ class Polynomial:
         terms = Candidate(
             exponents=exponents, coefficients=np.ones((1, len(exponents))), powers=np.ones(1)
         ).terms(data.inputs)
-        weight = np.abs(data.target) ** (1 - self.power)
+        weight = data.weight * np.abs(data.target) ** (1 - self.power)
         raised = np.abs(data.target) ** self.power * np.sign(data.target)
-        coefficients = sparse_solution(terms * weight[:, None], raised * weight)
+        coefficients = sparse_solution(
+            terms * weight[:, None], raised * weight, effort.out_of_time, data.unit
+        )
         candidate = Candidate(
             exponents=exponents, coefficients=coefficients[None], powers=np.array([1 / self.power])
         )
         if coefficients.any():
-            yield round_constants(candidate.used_terms(), data.inputs, data.target)
+            yield round_constants(candidate.used_terms(), data)
 
     def usable(self, data: Data) -> Mask:
         """Return which rows have a target that can be raised to the power."""
@@ -73,18 +76,29 @@ def whole_exponents(num_inputs: int, degree: int, inverse: bool, most: int) -> A
     return np.array(rows, dtype=np.float64)
 
 
-def sparse_solution(matrix: Array, target: Array) -> Array:
+def sparse_solution(
+    matrix: Array,
+    target: Array,
+    out_of_time: Callable[[], bool] = lambda: False,
+    unit: float = UNIT,
+) -> Array:
     """Solve a linear system, dropping columns as long as Bayes' criterion approves.
 
     Args:
         matrix: (row, column).
         target: (row,).
+        out_of_time: Asked before every step.
+        unit: Relative rounding of the numbers.
+
+    Returns:
+        The coefficients; all 0 if the time was over first.
     """
     norm = np.linalg.norm(matrix, axis=0)
     used = np.flatnonzero(np.isfinite(norm) & (norm > 0))
-    floor = allowance(0.0, target) / len(target)
+    # Backward errors of the decomposition are as large as a few roundings of the target.
+    floor = (TIMES * unit) ** 2 * float(target @ target) / len(target)
     result = np.zeros(matrix.shape[1])
-    while len(used):
+    while len(used) and not out_of_time():
         left, values, right = np.linalg.svd(matrix[:, used] / norm[used], full_matrices=False)
         inverse = right.T * np.where(values > 1e-14 * values[0], 1 / values, 0.0)
         found = inverse @ (left.T @ target)

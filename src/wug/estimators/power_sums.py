@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from wug.functional.monomials import log_monomials, signs
+from wug.estimators.log_monomials import log_monomials, signs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,64 +11,67 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import nn
 
 from wug.analysis.formula import Certificate, Formula, certify
 from wug.core.errors import UserError
-from wug.estimators.candidate import Array, Candidate
+from wug.estimators.candidate import Array
+from wug.estimators.chosen_columns import identifiers
+from wug.estimators.constants import constants_of, free_constants, standard_errors
 from wug.estimators.data import Limits
-from wug.estimators.search import LEAST_EXPLAINED, Scored, Search
+from wug.estimators.exactness import UNIT
+from wug.estimators.front import Equation, Front, Selection, choose, pick, readable
+from wug.estimators.own_formula import score_formula
+from wug.estimators.robust import outliers
+from wug.estimators.scoring import Scored
+from wug.estimators.search import Search, Status
+
+__all__ = ["ArithmeticRegressor", "Equation", "Status", "score_formula"]
 
 OPERATIONS = ("add", "sub", "mul", "div", "pow", "root")
+FUNCTIONS = ("exp", "log", "sin", "cos", "tanh")
 # Rows that a certificate is checked on.
 MOST_CERTIFIED = 2_000
 
-Status = Literal["exact", "noisy", "incomplete", "none"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class Equation:
-    """One formula of the front.
+@dataclass(frozen=True)
+class Constant:
+    """A number of a formula that was taken from the data.
 
     Args:
-        expression: In SymPy.
-        complexity: Number of nodes, plus a charge for numbers that are not simple.
-        error: Root mean square error, the larger one of those on fitted and on held-out rows.
-        r2: Share of the held-out variance that it explains.
-        seconds: When it was found.
-        candidate: Its weights.
+        value: The number.
+        standard_error: By how much it may be off, one standard deviation.
     """
 
-    expression: Any
-    complexity: int
-    error: float
-    r2: float
-    seconds: float
-    candidate: Candidate
-
-    def __str__(self) -> str:
-        import sympy
-
-        return str(sympy.sstr(self.expression, full_prec=False))
+    value: float
+    standard_error: float
 
 
 class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Find a formula of sums, products, quotients and powers that holds outside the data.
+    """Find a formula of arithmetic, powers and functions that holds outside the data.
 
     Args:
         operations: What a formula may use, of ``add``, ``sub``, ``mul``, ``div``, ``pow`` (whole
             exponents above 1) and ``root`` (fractional exponents).
+        functions: Of ``exp``, ``log``, ``sin``, ``cos`` and ``tanh``; or ``"auto"``, all of them,
+            but only once arithmetic alone was refused by the data.
         max_terms: Terms of a sum of products.
         max_exponent: Largest magnitude of an exponent.
+        loss: ``"absolute"`` errors, or ``"relative"`` ones, as shares of the target.
+        robust: Whether to leave out rows that do not belong to the law of the others.
+        model_selection: Which formula of the front is taken: ``"best"``, the shortest description
+            of formula and errors together; ``"accuracy"``, the smallest error; ``"score"``, the
+            steepest fall of the error's logarithm per node.
+        warm_start: Whether a fit begins with the formulas of the one before.
         time_budget: Seconds that a fit may take at most; it ends sooner once a formula is exact or
             nothing is left to explain.
         random_state: Of the held-out rows and the starts.
@@ -79,10 +82,14 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             are several.
         expression_: The chosen formula in SymPy; a list if there are several outputs.
         latex_: The same in LaTeX.
+        constants_: Its numbers that are not simple, with their standard errors.
         certificate_: What can be proven of it (`wug.analysis.formula.Certificate`).
         status_: ``exact`` (met up to rounding), ``noisy`` (what is left looks like noise),
-            ``incomplete`` (something is left that no formula was found for) or ``none`` (the
-            inputs do not explain the target); a list if there are several outputs.
+            ``approximate`` (close, but what is left is not noise), ``incomplete`` (something is
+            left that no formula was found for), ``undecided`` (too few distinct rows to tell) or
+            ``none`` (the inputs do not explain the target); a list if there are several outputs.
+        outliers_: Indices of the rows that a robust fit left out.
+        interrupted_: Whether the search was interrupted (Ctrl-C); the front is what there was.
         n_features_in_: Number of inputs.
         feature_names_in_: Names of the inputs, if they came with names.
 
@@ -95,8 +102,13 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "operations": ["array-like", tuple],
+        "functions": ["array-like", tuple, StrOptions({"auto"})],
         "max_terms": [Interval(Integral, 1, None, closed="left")],
         "max_exponent": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions({"absolute", "relative"})],
+        "robust": ["boolean"],
+        "model_selection": [StrOptions({"best", "accuracy", "score"})],
+        "warm_start": ["boolean"],
         "time_budget": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -106,60 +118,101 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         self,
         *,
         operations: Sequence[str] = OPERATIONS,
+        functions: Sequence[str] | str = "auto",
         max_terms: int = 6,
         max_exponent: float = 6.0,
+        loss: str = "absolute",
+        robust: bool = False,
+        model_selection: Selection = "best",
+        warm_start: bool = False,
         time_budget: float = 30.0,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.operations = operations
+        self.functions = functions
         self.max_terms = max_terms
         self.max_exponent = max_exponent
+        self.loss = loss
+        self.robust = robust
+        self.model_selection = model_selection
+        self.warm_start = warm_start
         self.time_budget = time_budget
         self.random_state = random_state
         self.verbose = verbose
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, *, on_better: Callable[[Equation], None] | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        on_better: Callable[[Equation], None] | None = None,
     ) -> Self:
         """Search for formulas.
 
         Args:
             X: (row, in).
             y: (row,) or (row, output).
+            sample_weight: Of each row's squared error; 1 / sigma^2 for errors of known size.
             on_better: Called with each better formula as it is found.
         """
         self._validate_params()
-        unknown = set(self.operations) - set(OPERATIONS)
-        if unknown:
-            raise UserError(
-                f"ArithmeticRegressor: operations must be among {', '.join(OPERATIONS)}; "
-                f"got {', '.join(sorted(map(repr, unknown)))}."
-            )
+        limits = self._limits()
+        unit = max((unit_of(values) for values in (X, y)), default=UNIT)
         inputs, targets = validate_data(
             self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
         )
+        weights = np.sqrt(_check_sample_weight(sample_weight, inputs, ensure_non_negative=True))
         targets = np.asarray(targets, dtype=np.float64)
+        earlier = getattr(self, "_fronts", []) if self.warm_start else []
         self._single = targets.ndim == 1
         columns = targets.reshape(len(targets), -1).T
         seeds = check_random_state(self.random_state).randint(0, 2**31 - 1, size=len(columns))
-        self._fronts, self._chosen, statuses = [], [], []
-        for column, seed in zip(columns, seeds, strict=True):
+        self._positive = [n for n, low in zip(self.names_, inputs.min(0), strict=True) if low > 0]
+        fronts, statuses, errors, left_out = [], [], [], []
+        self.interrupted_ = False
+        for index, (column, seed) in enumerate(zip(columns, seeds, strict=True)):
+            weight = weights / scale_of(column) if self.loss == "relative" else weights
+            seconds = self.time_budget / len(columns)
+            far = np.zeros(len(column), dtype=bool)
+            if self.robust:
+                far = outliers(inputs, column, weight, limits, seconds, int(seed))
+                seconds *= 0.6
             search = Search(
-                inputs=inputs, target=np.ascontiguousarray(column), seed=int(seed),
-                limits=Limits(
-                    operations=frozenset(self.operations), max_terms=self.max_terms,
-                    max_exponent=float(self.max_exponent),
-                ),
-                seconds=self.time_budget / len(columns), on_better=self._reporter(on_better),
+                inputs=inputs, target=np.ascontiguousarray(column), seed=int(seed), limits=limits,
+                weight=np.where(far, 0.0, weight), unit=unit, seconds=seconds,
+                starts=tuple(e.candidate for e in earlier[index]) if index < len(earlier) else (),
+                on_better=self._reporter(on_better),
             )  # fmt: skip
             search.run()
-            self._fronts.append([self._equation(scored, search) for scored in search.front()])
-            self._chosen.append(self._equation(search.best, search))
-            statuses.append(status_of(search))
+            fronts.append(self._front(search))
+            statuses.append(search.status())
+            left_out.append(np.flatnonzero(far))
+            errors.append((inputs[~far][:MOST_CERTIFIED], column[~far][:MOST_CERTIFIED],
+                           weight[~far][:MOST_CERTIFIED]))  # fmt: skip
+            self.interrupted_ |= search.interrupted
+        self._fronts, self._measured = fronts, errors
+        self._certificates: list[Certificate] | None = None
         self._sample = inputs[:MOST_CERTIFIED]
         self.status_ = statuses[0] if self._single else statuses
+        self.outliers_ = left_out[0] if self._single else left_out
         return self
+
+    def _limits(self) -> Limits:
+        functions = FUNCTIONS if isinstance(self.functions, str) else tuple(self.functions)
+        pairs = ((self.operations, OPERATIONS, "operations"), (functions, FUNCTIONS, "functions"))
+        for given, known, what in pairs:
+            unknown = set(given) - set(known)
+            if unknown:
+                raise UserError(
+                    f"ArithmeticRegressor: {what} must be among {', '.join(known)}; "
+                    f"got {', '.join(sorted(map(repr, unknown)))}."
+                )
+        return Limits(
+            operations=frozenset(self.operations), functions=functions, max_terms=self.max_terms,
+            max_exponent=float(self.max_exponent),
+        )  # fmt: skip
 
     def _reporter(
         self, on_better: Callable[[Equation], None] | None
@@ -176,8 +229,17 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
 
         return report
 
+    def _front(self, search: Search) -> Front:
+        """Return the front with the best formula on it, and which one is chosen."""
+        scored = search.front()
+        if search.best not in scored:
+            scored = sorted([*scored, search.best], key=lambda one: one.complexity)
+        equations = [self._equation(one, search) for one in scored]
+        best = scored.index(search.best)
+        return Front(equations, choose(equations, best, self.model_selection))
+
     def _equation(self, scored: Scored, search: Search | None = None) -> Equation:
-        expression = readable(scored.candidate.expression(self.names_))
+        expression = readable(scored.candidate.expression(self.names_), self._positive)
         variance = math.nan if search is None else float(np.var(search.held.target))
         return Equation(
             expression=expression,
@@ -186,28 +248,35 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             r2=1 - scored.error**2 / variance if variance else math.nan,
             seconds=scored.seconds,
             candidate=scored.candidate,
+            exact=scored.exact,
         )
 
     @property
     def names_(self) -> list[str]:
-        """Names of the inputs: those that came with them, or x1, x2, ..."""
+        """Names of the inputs, as they stand in formulas: those that came with them, or x1, ..."""
         named = getattr(self, "feature_names_in_", None)
         if named is not None:
-            return [str(name) for name in named]
-        return [f"x{place + 1}" for place in range(self.n_features_in_)]
+            return identifiers([str(name) for name in named])
+        return [f"x{index + 1}" for index in range(self.n_features_in_)]
+
+    @property
+    def _chosen(self) -> list[Equation]:
+        return [pick(front, None) for front in self._fronts]
+
+    def _one_or_all(self, values: Sequence[Any]) -> Any:
+        return values[0] if self._single else list(values)
 
     @property
     def equations_(self) -> Any:
         """The front of each output."""
         check_is_fitted(self, "status_")
-        return self._fronts[0] if self._single else self._fronts
+        return self._one_or_all(self._fronts)
 
     @property
     def expression_(self) -> Any:
         """The chosen formula of each output."""
         check_is_fitted(self, "status_")
-        expressions = [equation.expression for equation in self._chosen]
-        return expressions[0] if self._single else expressions
+        return self._one_or_all([equation.expression for equation in self._chosen])
 
     @property
     def latex_(self) -> Any:
@@ -215,8 +284,20 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         import sympy
 
         check_is_fitted(self, "status_")
-        texts = [sympy.latex(equation.expression) for equation in self._chosen]
-        return texts[0] if self._single else texts
+        return self._one_or_all([sympy.latex(equation.expression) for equation in self._chosen])
+
+    @property
+    def constants_(self) -> Any:
+        """The numbers of the chosen formula of each output that were taken from the data."""
+        check_is_fitted(self, "status_")
+        found = []
+        for equation, (inputs, target, weight) in zip(self._chosen, self._measured, strict=True):
+            candidate = equation.candidate
+            free = free_constants(candidate)
+            errors = standard_errors(candidate, inputs, target, weight, free)[free]
+            values = constants_of(candidate)[free]
+            found.append([Constant(*map(float, p)) for p in zip(values, errors, strict=True)])
+        return self._one_or_all(found)
 
     @property
     def certificate_(self) -> Any:
@@ -226,117 +307,72 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         defined, and within which bounds it stays on ten times the data's range.
         """
         check_is_fitted(self, "status_")
-        if not hasattr(self, "_certificates"):
+        if self._certificates is None:
             self._certificates = [self._certify(equation) for equation in self._chosen]
-        return self._certificates[0] if self._single else self._certificates
+        return self._one_or_all(self._certificates)
 
     def _certify(self, equation: Equation) -> Certificate:
         from wug.estimators.network import network_of
 
         candidate = equation.candidate
         unrounded = candidate.unrounded
+        used = candidate.used_inputs()
+        if unrounded is not None:
+            used = used | unrounded.used_inputs()
+        indices = np.flatnonzero(used) if used.any() else np.array([0])
+        names = tuple(self.names_[index] for index in indices)
         return certify(
-            network_of([candidate]),
-            Formula(expressions=(equation.expression,), names=tuple(self.names_)),
-            torch.from_numpy(self._sample),
-            trained=None if unrounded is None else network_of([unrounded]),
+            network_of([candidate.of_inputs(indices)]),
+            Formula(expressions=(equation.expression,), names=names),
+            torch.from_numpy(np.ascontiguousarray(self._sample[:, indices])),
+            trained=None if unrounded is None else network_of([unrounded.of_inputs(indices)]),
         )
 
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike, index: int | None = None) -> Array:
         """Evaluate the formulas; NaN where one is not defined.
 
         Args:
             X: (row, in).
+            index: Of the formula on the front; the chosen one if not given.
         """
         check_is_fitted(self, "status_")
         inputs = validate_data(self, X, reset=False, dtype=np.float64)
-        columns = [equation.candidate.predict(inputs) for equation in self._chosen]
+        columns = [pick(front, index).candidate.predict(inputs) for front in self._fronts]
         return columns[0] if self._single else np.stack(columns, 1)
 
-    def to_torch(self) -> nn.Module:
-        """Return the formulas as a network of arithmetic units, one output each, in float64."""
+    def latex_table(self) -> Any:
+        """Return the front of each output as a LaTeX table."""
+        check_is_fitted(self, "status_")
+        return self._one_or_all([front.latex_table() for front in self._fronts])
+
+    def to_torch(self, index: int | None = None) -> nn.Module:
+        """Return the formulas as a network of arithmetic units, one output each, in float64.
+
+        Args:
+            index: Of the formula on the front; the chosen one if not given.
+        """
         from wug.estimators.network import network_of
 
         check_is_fitted(self, "status_")
-        network: nn.Module = network_of([equation.candidate for equation in self._chosen])
+        network: nn.Module = network_of([pick(front, index).candidate for front in self._fronts])
         return network
 
-
-def status_of(search: Search) -> Status:
-    """Say what the search ended with."""
-    best = search.best
-    if best.exact:
-        return "exact"
-    if 1 - best.relative_error**2 < LEAST_EXPLAINED:
-        return "incomplete" if search.something_left() else "none"
-    return "incomplete" if search.something_left() else "noisy"
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "status_"):
+            return str(super()._repr_html_inner())
+        return "".join(front._repr_html_() for front in self._fronts)
 
 
-def readable(expression: Any) -> Any:
-    """Return the shortest of a few equal forms of an expression."""
-    import sympy
-
-    forms = [expression]
-    if len(expression.free_symbols) <= 12 and sympy.count_ops(expression) <= 60:
-        forms += [sympy.factor_terms(expression), sympy.together(expression)]
-        if expression.is_rational_function(*expression.free_symbols):
-            forms += [sympy.cancel(expression), sympy.factor(expression)]
-    return min(forms, key=sympy.count_ops)
+def unit_of(values: Any) -> float:
+    """Return the relative rounding of numbers: that of their type if they are floats."""
+    kind = getattr(values, "dtype", None)
+    if isinstance(kind, np.dtype) and kind.kind == "f":
+        return float(max(np.finfo(kind).eps, UNIT))
+    return UNIT
 
 
-def score_formula(
-    formula: str, X: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None
-) -> dict[str, float]:
-    """Score a formula of your own on data.
-
-    Args:
-        formula: Such as ``x1*x2 + 3``, in the columns' names or x1, x2, ...
-        X: (row, in); a data frame brings its own names.
-        y: (row,).
-        names: Of the inputs.
-
-    Returns:
-        ``r2``, ``rmse``, ``largest_error`` and ``undefined``, the share of rows without a value.
-
-    Raises:
-        UserError: If the formula can't be read or names an unknown input.
-
-    Example:
-        >>> rows = np.array([[1.0, 2.0], [3.0, 4.0]])
-        >>> score_formula("x1*x2 + 3", rows, [5.0, 15.0])["rmse"]
-        0.0
-    """
-    import sympy
-
-    columns = getattr(X, "columns", None)
-    inputs, target = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if names is None:
-        names = (
-            [f"x{place + 1}" for place in range(inputs.shape[1])]
-            if columns is None
-            else [str(name) for name in columns]
-        )
-    symbols = {name: sympy.Symbol(name, real=True) for name in names}
-    try:
-        expression = sympy.parse_expr(formula.replace("^", "**"), local_dict=dict(symbols))
-    except (SyntaxError, TypeError, ValueError, AttributeError) as error:
-        raise UserError(f"score_formula: {formula!r} is not a formula: {error}") from None
-    unknown = expression.free_symbols - set(symbols.values())
-    if unknown:
-        raise UserError(
-            f"score_formula: unknown input {sorted(map(str, unknown))[0]!r}; the inputs are "
-            f"{', '.join(names)}."
-        )
-    function = sympy.lambdify(list(symbols.values()), expression, "numpy")
-    with np.errstate(all="ignore"):
-        values = np.broadcast_to(np.asarray(function(*inputs.T), dtype=np.float64), target.shape)
-    defined = np.isfinite(values)
-    misses = values[defined] - target[defined]
-    variance = float(np.var(target))
-    mean_square = float(np.mean(misses**2)) if defined.any() else math.nan
-    return {
-        "r2": 1 - mean_square / variance if variance else math.nan,
-        "rmse": math.sqrt(mean_square),
-        "largest_error": float(np.abs(misses).max()) if defined.any() else math.nan,
-        "undefined": float(1 - defined.mean()),
-    }
+def scale_of(target: Array) -> Array:
+    """Return the sizes that errors are shares of; a target near 0 counts as a small one."""
+    size = np.abs(target)
+    positive = size[size > 0]
+    return np.maximum(size, 1e-3 * float(np.median(positive)) if len(positive) else 1.0)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wug.core.errors import UserError
-from wug.estimators.candidate import Array, Candidate
+from wug.estimators.candidate import FUNCTIONS, Array, Candidate, Function
 from wug.estimators.regressor import ArithmeticRegressor, Equation
 from wug.records.files import parse_json, read_plain, reason_of
 from wug.training.lots import versions
 
-FORMAT = 1
+# What is written: the second format has functions, and fits without any stay in the first.
+FORMAT, FORMAT_WITH_FUNCTIONS = 1, 2
 FILE_NAME = "formula.json"
 MOST_ROWS = 200
 
 MEANINGS: Mapping[str, str] = {
-    "exact": "the formula meets the rows that were held out, up to rounding",
+    "exact": "every row is met up to rounding, also the outermost by a fit without them",
     "noisy": "what the formula leaves of the target looks like noise",
+    "approximate": "the formula is close, but it is not the rule: what it leaves is not noise",
+    "undecided": "too few distinct rows to tell a rule from a coincidence",
     "incomplete": "something is left in the target that no formula was found for",
     "none": "the inputs do not explain the target",
 }
@@ -48,8 +51,7 @@ class NamedRegressor(ArithmeticRegressor):
     @property
     def equation_(self) -> Equation:
         """The chosen formula."""
-        chosen: Equation = self._chosen[0]
-        return chosen
+        return self._chosen[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +73,7 @@ class SavedFit:
     @property
     def needed(self) -> list[int]:
         """Places of the inputs that the formula uses."""
-        used = self.candidate.used_terms().exponents.any(0)
-        return [int(place) for place in np.flatnonzero(used)]
+        return [int(index) for index in np.flatnonzero(self.candidate.used_inputs())]
 
     def predict(self, inputs: Array) -> Array:
         """Evaluate the formula; NaN where it is not defined.
@@ -97,13 +98,15 @@ def to_json(
         values: Of the target, (row,).
     """
     return {
-        "format": FORMAT,
+        "format": FORMAT_WITH_FUNCTIONS if has_functions(model) else FORMAT,
         "target": target,
         "columns": list(columns),
         "symbols": model.names_,
         "expression": str(model.expression_),
         "latex": model.latex_,
         "status": model.status_,
+        "constants": [asdict(constant) for constant in model.constants_],
+        "left_out": [int(row) + 1 for row in model.outliers_],
         "weights": weights_to_json(model.equation_.candidate),
         "front": [equation_to_json(equation) for equation in model.equations_],
         "certificate": model.certificate_.to_json(),
@@ -115,6 +118,12 @@ def to_json(
         "sample": sample(model.equation_.candidate, columns, inputs, values, MOST_ROWS),
         "versions": versions(),
     }
+
+
+def has_functions(model: NamedRegressor) -> bool:
+    """Say whether a formula of the front has functions."""
+    formulas = [model.equation_, *model.equations_]
+    return any(equation.candidate.functions for equation in formulas)
 
 
 def sample(
@@ -159,11 +168,32 @@ def equation_to_json(equation: Equation) -> dict[str, Any]:
 
 def weights_to_json(candidate: Candidate) -> dict[str, Any]:
     """Return the weights of a formula as nested lists."""
-    return {
+    weights: dict[str, Any] = {
         "exponents": candidate.exponents.tolist(),
         "coefficients": candidate.coefficients.tolist(),
         "powers": candidate.powers.tolist(),
     }
+    if candidate.functions:
+        weights["functions"] = [
+            {"name": function.name, "of": weights_to_json(function.inner)}
+            for function in candidate.functions
+        ]
+    return weights
+
+
+def weights_from_json(weights: Mapping[str, Any]) -> Candidate:
+    """Return the formula of nested lists."""
+    functions = []
+    for function in weights.get("functions", ()):
+        if function["name"] not in FUNCTIONS:
+            raise ValueError(f"unknown function {function['name']!r}")
+        functions.append(Function(function["name"], weights_from_json(function["of"])))
+    return Candidate(
+        exponents=np.array(weights["exponents"], np.float64),
+        coefficients=np.array(weights["coefficients"], np.float64),
+        powers=np.array(weights["powers"], np.float64),
+        functions=tuple(functions),
+    )
 
 
 def read_fit(folder: Path) -> SavedFit:
@@ -182,8 +212,8 @@ def read_fit(folder: Path) -> SavedFit:
         raise UserError(f"{folder} holds no fit: {FILE_NAME}: {reason_of(error)}.") from None
     except ValueError as error:
         raise UserError(f"{path} is damaged: {error}. Fit again.") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise UserError(f"{path} is not a fit of format {FORMAT}, which this wug reads. Fit again.")
+    if not isinstance(data, dict) or data.get("format") not in (FORMAT, FORMAT_WITH_FUNCTIONS):
+        raise UserError(f"{path} is not a fit of a format that this wug reads. Fit again.")
     try:
         texts = (data["target"], data["expression"], *data["columns"])
         if not all(isinstance(text, str) for text in texts):
@@ -192,11 +222,7 @@ def read_fit(folder: Path) -> SavedFit:
             target=data["target"],
             columns=tuple(data["columns"]),
             expression=data["expression"],
-            candidate=Candidate(
-                exponents=np.array(data["weights"]["exponents"], np.float64),
-                coefficients=np.array(data["weights"]["coefficients"], np.float64),
-                powers=np.array(data["weights"]["powers"], np.float64),
-            ),
+            candidate=weights_from_json(data["weights"]),
         )
         if fit.candidate.exponents.shape[1:] != (len(fit.columns),):
             raise ValueError("the exponents must be one for each column")

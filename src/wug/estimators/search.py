@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
 from wug.estimators.candidate import Array, Candidate
+from wug.estimators.constants import free_constants, refitted
 from wug.estimators.data import Data, Effort, Limits
-from wug.estimators.monomials import Monomials
-from wug.estimators.polynomial import Polynomial
-from wug.estimators.sums import Sums
+from wug.estimators.exactness import UNIT, is_exact, meets, num_distinct
+from wug.estimators.leftover import ENOUGH_FOR_TREES, can_be_tested, something_left
+from wug.estimators.scoring import Scored, description_length, front_of
+from wug.estimators.screening import views
+from wug.estimators.simpler import small_formulas, smaller_forms
+from wug.estimators.stages import FEW_INPUTS, Stage, first_stages, later_stages, sum_stage
 
-Structure = Polynomial | Monomials | Sums
+Status = Literal["exact", "noisy", "approximate", "incomplete", "undecided", "none"]
 
-# Relative error on held-out rows that counts as exact.
-EXACT = 1e-8
-# Share of the residual's variance that trees may explain before we say that something is left.
-EXPLAINED = 0.1
+# What a search's time is measured with. Benchmarks on a busy machine count processor time.
+CLOCK: Callable[[], float] = time.monotonic
 MOST_ROWS = 20_000
 # A larger formula is an approximation: the search for the rule behind it goes on.
 SIMPLE = 16
@@ -32,54 +34,18 @@ LEAST_EXPLAINED = 0.05
 MOSTLY_EXPLAINED = 0.5
 # Relative error below which more restarts of the same structures are worth their time.
 PROMISING = 0.3
+# Below which a fit is close, and below which no measurement's noise is.
+CLOSE, TOO_CLOSE_FOR_NOISE = 0.05, 1e-9
+# Below which the last digits of the numbers are worth a fit of their own.
+ALMOST_MET = 1e-5
 RESTARTS = (64, 256, 1024)
-POWERS = (-1.0, 2.0, -2.0, 0.5)
-SUM_POWERS = ((1.0, 1.0), (1.0, -1.0), (2.0,), (0.5,), (-1.0,))
-# With fewer rows trees are no fair judge of whether a formula leaves something.
-ENOUGH_ROWS = 50
-# Up to this many inputs all monomials of a low degree are tried.
-FEW_INPUTS = 20
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Structures that are tried together.
-
-    Args:
-        structures: In their order.
-        may_end: Whether the search may end after them.
-    """
-
-    structures: list[Structure]
-    may_end: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scored:
-    """A candidate and how good it is.
-
-    Args:
-        candidate: The formula.
-        complexity: Its size.
-        error: Root mean square error: the larger one of those on fitted and on held-out rows.
-        relative_error: The same in standard deviations of the target.
-        criterion: Description length: smaller is better.
-        seconds: When it was found.
-        trusted: Whether there are enough rows for the numbers in it.
-    """
-
-    candidate: Candidate
-    complexity: int
-    error: float
-    relative_error: float
-    criterion: float
-    seconds: float
-    trusted: bool
-
-    @property
-    def exact(self) -> bool:
-        """Whether all rows are met up to rounding, and are more than the formula could store."""
-        return self.trusted and self.relative_error < EXACT
+# Of many inputs, so many are looked at closely.
+SCREENED = 6
+# Share of the time that one structure may take, and that the smaller formulas of the front may.
+STRUCTURE_SHARE, FRONT_SHARE = 0.3, 0.05
+# Formulas whose smaller forms are tried for the front.
+MOST_SIMPLIFIED, MOST_TERMS = 4, 12
+MOST_FRONT_SECONDS = 1.0
 
 
 @dataclass
@@ -92,7 +58,13 @@ class Search:
         limits: What a formula may contain.
         seconds: Hard limit.
         seed: Of the split and the starts.
+        weight: Of each row's error; 1 if not given.
+        unit: Relative rounding of the data.
+        accuracy: Relative error that the target itself is known to have; a formula that is as
+            close meets it, and no closer one is looked for.
+        starts: Formulas to begin with.
         on_better: Called with every new best.
+        clock: Seconds since some time.
     """
 
     inputs: Array
@@ -100,47 +72,103 @@ class Search:
     limits: Limits
     seconds: float
     seed: int
+    weight: Array | None = None
+    unit: float = UNIT
+    accuracy: float = 0.0
+    starts: tuple[Candidate, ...] = ()
     on_better: Callable[[Scored], None] | None = None
+    clock: Callable[[], float] = field(default_factory=lambda: CLOCK)
     found: list[Scored] = field(default_factory=list)
+    interrupted: bool = False
 
     def __post_init__(self) -> None:
         """Split off the held-out rows."""
-        self.began = time.monotonic()
-        order = np.random.default_rng(self.seed).permutation(len(self.target))[:MOST_ROWS]
+        self.began = self.clock()
+        weight = np.ones(len(self.target)) if self.weight is None else self.weight
+        used = np.flatnonzero(weight > 0)
+        order = np.random.default_rng(self.seed).permutation(used)[:MOST_ROWS]
         num_held = 0 if len(order) < 20 else max(len(order) // 5, 8)
-        self.held = Data(inputs=self.inputs[order[:num_held]], target=self.target[order[:num_held]])
-        chosen = order[num_held:]
-        self.data = Data(inputs=self.inputs[chosen], target=self.target[chosen], limits=self.limits)
+        self.data, self.held = (
+            Data(
+                inputs=self.inputs[rows], target=self.target[rows], limits=self.limits,
+                weight=weight[rows], unit=self.unit,
+            )
+            for rows in (order[num_held:], order[:num_held])
+        )  # fmt: skip
         if not num_held:
             self.held = self.data
-        self.scale = float(np.std(self.target)) or float(np.abs(self.target).max(initial=0)) or 1.0
+        self.all_rows = used
+        self.scale = deviation(self.target[used], weight[used])
 
     def out_of_time(self) -> bool:
         """Say whether the time is over."""
-        return time.monotonic() - self.began > self.seconds
+        return self.clock() - self.began > self.seconds
 
     def run(self) -> None:
-        """Search until a formula is exact, nothing is left to explain, or the time is over."""
+        """Search until a formula is exact, nothing is left to explain, or the time is over.
+
+        An interrupt (Ctrl-C) ends the search, too; what was found stays.
+        """
         # The matrices are tiny: threads would only wait for each other.
         with threadpool_limits(1), np.errstate(all="ignore"):
-            self._run()
+            self.add(constant(self.data))
+            try:
+                for candidate in self.starts:
+                    self.add(candidate)
+                if not self.best.exact:
+                    self._run()
+                self._complete_front()
+            except KeyboardInterrupt:
+                self.interrupted = True
 
     def _run(self) -> None:
         generator = torch.Generator().manual_seed(self.seed)
-        self.add(constant(self.data))
         for restarts in RESTARTS:
-            effort = Effort(generator, restarts, self.out_of_time)
-            for stage in self.stages():
+            for indices, stage in self.stages():
+                if stage.if_refused and not (self.limits.functions and self.is_refused()):
+                    continue
+                if stage.once and restarts > RESTARTS[0]:
+                    continue
+                data = self.data if indices is None else self.data.of_inputs(indices)
                 for structure in stage.structures:
-                    for candidate in structure.solve(self.data, effort):
+                    effort = Effort(generator, restarts, self.deadline())
+                    for candidate in structure.solve(data, effort):
+                        if indices is not None:
+                            candidate = candidate.among(indices, self.data.num_inputs)
                         self.add(candidate)
-                    if self.best.exact or self.out_of_time():
+                        if self.best.exact:
+                            return
+                    if self.out_of_time() or self.is_close_enough():
                         return
-                fair = stage.may_end and len(self.data.target) >= ENOUGH_ROWS
+                fair = stage.may_end and len(self.data.target) >= ENOUGH_FOR_TREES
                 if fair and self.is_rule() and not self.something_left():
                     return
-            if self.best.relative_error > PROMISING or not self.something_left():
+            if not self.is_refused():
                 return
+            if self.best.relative_error > PROMISING and not self.limits.functions:
+                return
+
+    def deadline(self) -> Callable[[], bool]:
+        """Return whether the time is over for the next structure, as a question."""
+        now = self.clock()
+        end = min(now + STRUCTURE_SHARE * self.seconds, self.began + self.seconds)
+        return lambda: self.clock() > end
+
+    def stages(self) -> Iterator[tuple[np.ndarray | None, Stage]]:
+        """Yield the stages, each with the inputs that it gets: all, or those that may matter."""
+        num_inputs = self.data.num_inputs
+        yield from ((None, stage) for stage in first_stages(self.limits))
+        if num_inputs <= FEW_INPUTS:
+            yield from ((None, stage) for stage in later_stages(self.limits, num_inputs))
+            return
+        screened = views(self.data, SCREENED)
+        for indices in screened:  # polynomials of few inputs take no time
+            quick = (*first_stages(self.limits), *later_stages(self.limits, len(indices)))
+            yield from ((indices, stage) for stage in quick[:3])
+        yield None, sum_stage()
+        for indices in screened:
+            yield from ((indices, stage) for stage in later_stages(self.limits, len(indices)))
+        yield from ((None, stage) for stage in later_stages(self.limits, num_inputs))
 
     def is_rule(self) -> bool:
         """Say whether the best formula explains something and is too simple to only approximate."""
@@ -148,68 +176,65 @@ class Search:
         simple = best.complexity <= SIMPLE or best.candidate.is_weighted_sum
         return simple and best.relative_error**2 < 1 - MOSTLY_EXPLAINED
 
-    def stages(self) -> Iterator[Stage]:
-        """Yield the structures in the order in which they are tried."""
-        operations, most = self.limits.operations, self.limits.max_terms
-        few = self.data.num_inputs <= FEW_INPUTS
-        if most > 1:
-            yield Stage([Polynomial(1)], may_end=False)
-        if not operations & {"mul", "div", "pow", "root"}:
-            return
-        yield Stage([Monomials(1)], may_end=False)
-        if not operations & {"add", "sub"} or most == 1:
-            return
-        if few:
-            yield Stage([
-                *(Polynomial(degree) for degree in (2, 3, 4, 6)),
-                *(Polynomial(2, power=power) for power in POWERS),
-                Polynomial(3, inverse=True),
-            ])  # fmt: skip
-        yield Stage([Sums(powers) for powers in SUM_POWERS])
-        yield Stage([Monomials(num_terms) for num_terms in range(2, min(most, 3) + 1)])
-        yield Stage([
-            *(Monomials(1, power=power, constant=True) for power in POWERS),
-            *(Monomials(2, power=power) for power in POWERS),
-        ])  # fmt: skip
-        yield Stage([Monomials(1, num_below=1), Monomials(2, num_below=1)])
-        yield Stage([Sums((1.0, 1.0), constant=True), Sums((1.0, -1.0), constant=True)])
-        yield Stage([
-            Monomials(num_terms, num_below=1, power=power)
-            for num_terms in (1, 2)
-            for power in (2.0, -2.0)
-        ])  # fmt: skip
-        for num_terms in range(2, most + 1):
-            yield Stage([
-                Monomials(num_terms, constant=True),
-                *([Monomials(num_terms)] if num_terms > 3 else []),
-                *(Monomials(num_terms, power=power) for power in (-1.0, 2.0) if num_terms > 2),
-            ])  # fmt: skip
-        yield Stage([Sums((1.0, 1.0, 1.0))])
+    def is_close_enough(self) -> bool:
+        """Say whether a simple formula is as close as the target is accurate."""
+        return self.accuracy > 0 and self.best.met and self.best.complexity <= SIMPLE
+
+    def is_refused(self) -> bool:
+        """Say whether the best formula leaves something, or too little for noise."""
+        if self.best.met:
+            return self.accuracy > 0 and not self.is_close_enough()
+        return self.best.relative_error < TOO_CLOSE_FOR_NOISE or self.something_left()
 
     def add(self, candidate: Candidate) -> None:
         """Score a candidate on the held-out rows and keep it."""
         candidate = candidate.used_terms()
         if not self.limits.allow(candidate):
             return
-        fitted = candidate.predict(self.data.inputs)
-        residual = candidate.predict(self.held.inputs) - self.held.target
-        error = float(np.sqrt(np.mean(residual**2)))
-        if not (np.isfinite(error) and np.isfinite(fitted).all()):
+        relative, error = self.errors_of(candidate)
+        if not np.isfinite(relative):
             return
-        inside = float(np.sqrt(np.mean((fitted - self.data.target) ** 2)))
-        num_rows = len(self.data.target)
-        relative = max(error, inside) / self.scale
-        cost = 0.5 * candidate.complexity * math.log(num_rows)
+        met = self.meets(candidate) if relative < ALMOST_MET else False
+        if relative < ALMOST_MET and not met:
+            data = self.data.rows(np.full(len(self.data.target), True))
+            polished = refitted(
+                candidate, data.inputs, data.target, free_constants(candidate), data.weight
+            )
+            better, better_error = self.errors_of(polished)
+            if better < relative:
+                candidate, relative, error = polished, better, better_error
+                met = self.meets(candidate)
+        met = met or relative < self.accuracy
+        size = candidate.complexity
+        rows = self.all_rows
         scored = Scored(
-            candidate=candidate, complexity=candidate.complexity, error=relative * self.scale,
-            trusted=2 * candidate.num_numbers <= num_rows,
-            relative_error=relative, seconds=time.monotonic() - self.began,
-            criterion=num_rows * math.log(max(relative, EXACT / 10)) + cost,
+            candidate=candidate, complexity=size, error=error, relative_error=relative, met=met,
+            criterion=description_length(relative, size, len(self.data.target), met),
+            seconds=self.clock() - self.began,
+            exact=met and is_exact(candidate, self.inputs[rows], self.target[rows], self.unit),
         )  # fmt: skip
-        better = not self.found or scored.criterion < self.best.criterion
+        better_than_all = not self.found or scored.criterion < self.best.criterion
         self.found.append(scored)
-        if better and self.on_better is not None:
+        if better_than_all and self.on_better is not None:
             self.on_better(scored)
+
+    def errors_of(self, candidate: Candidate) -> tuple[float, float]:
+        """Return the relative and the plain error, the larger ones of fitted and held-out rows."""
+        relative = plain = 0.0
+        for data in (self.data, self.held):
+            error = candidate.predict(data.inputs) - data.target
+            mean_square = float(np.mean(error**2))
+            if not np.isfinite(mean_square):
+                return np.inf, np.inf
+            plain = max(plain, float(np.sqrt(mean_square)))
+            relative = max(relative, float(np.sqrt(np.mean((data.weight * error) ** 2))))
+        return relative / self.scale, plain
+
+    def meets(self, candidate: Candidate) -> bool:
+        """Say whether a candidate meets the searched rows up to rounding."""
+        return all(
+            meets(candidate, data.inputs, data.target, self.unit) for data in (self.held, self.data)
+        )
 
     @property
     def best(self) -> Scored:
@@ -218,34 +243,59 @@ class Search:
 
     def front(self) -> list[Scored]:
         """Return the candidates that no simpler one matches, the simplest first."""
-        front: list[Scored] = []
-        for scored in sorted(self.found, key=lambda s: (s.complexity, s.relative_error)):
-            if not front or scored.relative_error < 0.99 * front[-1].relative_error:
-                front.append(scored)
-        return front
+        return front_of(self.found)
+
+    def _complete_front(self) -> None:
+        """Add smaller forms of what was found, so that each size has its best formula."""
+        end = self.clock() + min(max(FRONT_SHARE * self.seconds, 0.2), MOST_FRONT_SECONDS)
+        for candidate in small_formulas(self.data):
+            self.add(candidate)
+        good = sorted(self.front(), key=lambda scored: scored.criterion)[:MOST_SIMPLIFIED]
+        for scored in good:
+            if np.count_nonzero(scored.candidate.coefficients) > MOST_TERMS:
+                continue
+            for candidate in smaller_forms(scored.candidate, self.data):
+                if self.clock() > end:
+                    return
+                self.add(candidate)
 
     def something_left(self) -> bool:
-        """Say whether trees can predict what the best formula leaves."""
-        return self.left_over() > EXPLAINED
+        """Say whether what the best formula leaves can be predicted."""
+        best = self.best
+        if getattr(self, "_tested", None) is not best.candidate:
+            self._tested = best.candidate
+            rows = self.data.rows(np.full(len(self.data.target), True), 2_000)
+            residual = rows.weight * (rows.target - best.candidate.predict(rows.inputs))
+            self._left = something_left(rows.inputs, residual, seed=self.seed % 2**31)
+        return self._left
 
-    def left_over(self) -> float:
-        """Return the share of the residual's variance that trees explain on rows they never saw."""
-        from sklearn.ensemble import ExtraTreesRegressor
+    def status(self) -> Status:
+        """Say what the search ended with."""
+        best = self.best
+        if best.exact:
+            return "exact"
+        distinct = num_distinct(self.data.inputs, 10 * best.candidate.num_constants + 20)
+        if best.met or not can_be_tested(distinct, best.candidate.num_constants):
+            return "undecided"
+        left = self.something_left()
+        if best.relative_error < TOO_CLOSE_FOR_NOISE or (left and best.relative_error < CLOSE):
+            return "approximate"
+        if left:
+            return "incomplete"
+        return "none" if 1 - best.relative_error**2 < LEAST_EXPLAINED else "noisy"
 
-        rows = slice(0, 2_000)
-        residual = self.data.target[rows] - self.best.candidate.predict(self.data.inputs[rows])
-        if len(residual) < 20 or np.ptp(residual) == 0:
-            return 0.0
-        trees = ExtraTreesRegressor(
-            n_estimators=60, min_samples_leaf=2, bootstrap=True, oob_score=True, random_state=0
-        )
-        return float(trees.fit(self.data.inputs[rows], residual / residual.std()).oob_score_)
+
+def deviation(target: Array, weight: Array) -> float:
+    """Return the weighted standard deviation; the largest size of a target that never varies."""
+    mean = float(np.average(target, weights=weight**2)) if weight.any() else 0.0
+    spread = float(np.sqrt(np.mean((weight * (target - mean)) ** 2)))
+    return spread or float(np.abs(weight * target).max(initial=0)) or 1.0
 
 
 def constant(data: Data) -> Candidate:
     """Return the mean as a formula."""
+    mean = float(np.average(data.target, weights=data.weight**2))
     return Candidate(
-        exponents=np.zeros((1, data.num_inputs)),
-        coefficients=np.array([[float(np.mean(data.target))]]),
+        exponents=np.zeros((1, data.num_inputs)), coefficients=np.array([[mean]]),
         powers=np.ones(1),
-    )
+    )  # fmt: skip

@@ -1,33 +1,58 @@
-"""Rounds the numbers of a formula to simple ones, only where the data allow it."""
+"""Rounds the numbers of a formula to simple ones, only where the data can't tell the difference."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wug.estimators.candidate import Array, Candidate, is_whole
+from wug.estimators.candidate import Array, Candidate
+from wug.estimators.constants import (
+    coefficients_among,
+    constants_of,
+    refitted,
+    standard_errors,
+    with_constants,
+)
+from wug.estimators.data import Data
+from wug.estimators.exactness import rounding
 
-# Relative error of a formula that counts as exact in float64.
-EXACT = 1e-9
 # Squared standard errors by which a number may move to become simple.
 SLACK = 3.0
+# Largest relative move of a number, however little the data say of it.
+LARGEST_MOVE = 0.05
+# A number must be known this well before it is taken for a multiple of pi, for a fraction, and for
+# a decimal with few digits: there are many of them.
+KNOWN, WELL_KNOWN, VERY_WELL_KNOWN = 1e-2, 1e-4, 1e-9
+# Relative error that solving a linear system leaves in the last digits.
+LAST_DIGITS = 1e-12
+# With more coefficients the others are not fitted anew when one is rounded.
+FEW_COEFFICIENTS = 10
+MOST_ROWS = 1_000
 
 
-def sum_of_squares(candidate: Candidate, inputs: Array, target: Array) -> float:
-    """Return the sum of squared errors; infinite outside the domain."""
-    error = candidate.predict(inputs) - target
-    total = float(error @ error)
-    return total if np.isfinite(total) else np.inf
+def rounding_loss(candidate: Candidate, data: Data) -> float:
+    """Return the sum of squares that the rounding of the data alone may leave."""
+    error = data.weight * rounding(candidate, data.inputs, data.target, data.unit)
+    return float(np.sum(np.square(error[np.isfinite(error)])))
 
 
-def allowance(loss: float, target: Array, slack: float = SLACK) -> float:
+def allowance(loss: float, floor: float, num_rows: int, slack: float = SLACK) -> float:
     """Return the sum of squares that counts as no worse than a given one.
 
     A number that moves by s standard errors raises the sum by s^2 / rows of itself.
+
+    Args:
+        loss: The given sum of squares.
+        floor: What rounding may leave.
+        num_rows: Number of rows.
+        slack: Squared standard errors.
     """
-    return max(loss * (1 + slack / len(target)), (EXACT**2) * float(target @ target))
+    return max(loss * (1 + slack / num_rows), floor)
 
 
 def round_exponents(
@@ -51,66 +76,116 @@ def round_exponents(
     return None if np.abs(rounded).max() > largest else rounded
 
 
-def simple_fractions(value: float, tolerance: float) -> list[float]:
-    """Return simple fractions near a number, the simplest first, or a decimal that it rounds to.
+def simple_numbers(value: float, tolerance: float) -> Iterator[float]:
+    """Yield simple numbers near a number, the simplest first.
+
+    Whole numbers and halves, multiples of pi and of 1 / pi; where the number is known well, other
+    fractions, and where it is known very well, the shortest decimal.
+
+    Args:
+        value: The number.
+        tolerance: Largest relative distance.
 
     Example:
-        >>> simple_fractions(0.333333334, 1e-6)
-        [0.3333333333333333]
+        >>> list(simple_numbers(0.333333334, 1e-6)), list(simple_numbers(6.28, 1e-3))
+        ([0.3333333333333333], [6.283185307179586])
     """
-    found = []
-    for denominator in (1, 2, 3, 4, 5, 6, 8, 10, 12):
-        near = float(Fraction(value).limit_denominator(denominator))
-        if near and abs(near - value) <= tolerance * abs(value) and near not in found:
-            found.append(near)
-    for digits in range(2, 9):
-        near = float(f"{value:.{digits}g}")
-        if abs(near - value) <= min(tolerance, 1e-10) * abs(value) and not found:
-            found.append(near)
-    return found
+    tolerance = min(tolerance, LARGEST_MOVE)
+
+    def near(fraction: Fraction, unit: float = 1.0) -> bool:
+        return fraction != 0 and abs(float(fraction) * unit - value) <= tolerance * abs(value)
+
+    seen = set()
+    for denominator in (1, 2):
+        fraction = Fraction(round(value * denominator), denominator)
+        if near(fraction) and fraction not in seen:
+            seen.add(fraction)
+            yield float(fraction)
+    units: tuple[float, ...] = (math.pi, 1 / math.pi) if tolerance <= KNOWN else ()
+    if tolerance <= WELL_KNOWN:
+        units += (math.pi**2, 1 / math.pi**2)
+    for unit in units:
+        for denominator in (1, 2, 4) if tolerance > WELL_KNOWN else (1, 2, 3, 4, 6, 8, 12):
+            fraction = Fraction(round(value / unit * denominator), denominator)
+            if near(fraction, unit) and abs(fraction.numerator) <= 4:
+                yield float(fraction) * unit
+                break
+    if tolerance <= WELL_KNOWN:
+        for denominator in (3, 4, 5, 6, 8, 10, 12):
+            fraction = Fraction(round(value * denominator), denominator)
+            if near(fraction) and fraction not in seen:
+                seen.add(fraction)
+                yield float(fraction)
+    if tolerance <= VERY_WELL_KNOWN:
+        for digits in range(2, 9):
+            decimal = float(f"{value:.{digits}g}")
+            if abs(decimal - value) <= tolerance * abs(value):
+                yield decimal
+                break
 
 
-def round_constants(candidate: Candidate, inputs: Array, target: Array) -> Candidate:
-    """Return the candidate with coefficients rounded to simple fractions where that is allowed.
+def round_constants(candidate: Candidate, data: Data) -> Candidate:
+    """Return the candidate with coefficients rounded to simple numbers where that is allowed.
 
     Args:
         candidate: With the best coefficients.
-        inputs: (row, in).
-        target: (row,).
+        data: What it was fitted on.
     """
+    data = data.rows(np.full(len(data.target), True), max(MOST_ROWS, candidate.coefficients.size))
     candidate = replace(candidate, unrounded=candidate.unrounded or candidate)
-    loss = sum_of_squares(candidate, inputs, target)
-    exact = loss <= allowance(0.0, target)
-    bound = allowance(loss, target)
-    for place in map(tuple, np.argwhere(candidate.coefficients != 0)):
-        without = candidate.coefficients.copy()
-        without[place] = 0.0
-        smaller = replace(candidate, coefficients=without)
-        if without.any(1).all() and sum_of_squares(smaller, inputs, target) <= bound:
-            candidate = smaller
-    places = np.argwhere(candidate.coefficients != 0)
+    candidate = without_idle_terms(candidate, data)
+    floor = rounding_loss(candidate, data)
+    loss = data.loss(candidate)
+    among = coefficients_among(candidate)
+    least = floor / len(data.target)
+    errors = standard_errors(candidate, data.inputs, data.target, data.weight, among, least)
+    values = constants_of(candidate)
     options = {
-        tuple(place): simple_fractions(
-            candidate.coefficients[tuple(place)], 1e-6 if exact else 0.05
+        int(index): list(
+            simple_numbers(values[index], max(2 * errors[index] / abs(values[index]), LAST_DIGITS))
         )
-        for place in places
+        for index in np.flatnonzero(among & (values != 0) & np.isfinite(errors))
     }
+    options = {index: numbers for index, numbers in options.items() if numbers}
+    together = values.copy()
+    for index, numbers in options.items():
+        together[index] = numbers[0]
+    rounded = with_constants(candidate, together)
+    if data.loss(rounded) <= allowance(loss, floor, len(data.target), SLACK * len(options)):
+        return rounded
+    return rounded_in_turn(candidate, data, options, among)
 
-    def with_values(values: dict[tuple[int, ...], float]) -> Candidate:
-        coefficients = candidate.coefficients.copy()
-        for place, value in values.items():
-            coefficients[place] = value
-        return replace(candidate, coefficients=coefficients)
 
-    chosen = {place: near[0] for place, near in options.items() if near}
-    together = with_values(chosen)
-    slack = allowance(loss, target, SLACK * len(chosen))
-    if sum_of_squares(together, inputs, target) <= slack:
-        return together
-    kept: dict[tuple[int, ...], float] = {}
-    for place, near in options.items():
-        for value in near if exact else [v for v in near if is_whole(2 * v)]:
-            if sum_of_squares(with_values({**kept, place: value}), inputs, target) <= bound:
-                kept[place] = value
+def without_idle_terms(candidate: Candidate, data: Data) -> Candidate:
+    """Return the candidate without coefficients that make no difference to the loss."""
+    bound = allowance(data.loss(candidate), rounding_loss(candidate, data), len(data.target))
+    for index in map(tuple, np.argwhere(candidate.coefficients != 0)):
+        without = candidate.coefficients.copy()
+        without[index] = 0.0
+        smaller = replace(candidate, coefficients=without)
+        if without.any(1).all() and data.loss(smaller) <= bound:
+            candidate = smaller
+    return candidate
+
+
+def rounded_in_turn(
+    candidate: Candidate, data: Data, options: dict[int, list[float]], among: NDArray[np.bool_]
+) -> Candidate:
+    """Round one number after the other; the others make up for it where they are few."""
+    loss, floor = data.loss(candidate), rounding_loss(candidate, data)
+    bound = allowance(loss, floor, len(data.target))
+    free = among.copy()
+    few = among.sum() <= FEW_COEFFICIENTS
+    for index, numbers in options.items():
+        for number in numbers:
+            values = constants_of(candidate)
+            values[index] = number
+            moved = with_constants(candidate, values)
+            others = free.copy()
+            others[index] = False
+            if few and others.any():
+                moved = refitted(moved, data.inputs, data.target, others, data.weight, steps=2)
+            if data.loss(moved) <= bound:
+                candidate, free = moved, others
                 break
-    return with_values(kept)
+    return candidate

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.data import LARGEST_JACOBIAN, TOLERANCE, Data, Effort
+from wug.estimators.least_squares import minimise
 from wug.estimators.snapping import round_constants
 from wug.estimators.sum_products import SumProducts
-from wug.fleet.least_squares import minimise
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Sums:
         if len(data.target) < num_params + 2 or not data.target.any():
             return
         few = max(300, 3 * num_params)
-        problem = self.problem(inputs[:few], data.target[:few])
+        problem = self.problem(inputs[:few], data.target[:few], data.weight[:few])
         size = num_params * len(problem.target)
         restarts = int(np.clip(LARGEST_JACOBIAN // size, 6, min(effort.restarts, 32)))
         solution = minimise(
@@ -52,14 +52,16 @@ class Sums:
         data, inputs = data.rows(enough), inputs[enough]
         for params in solution.params[:2]:
             if not effort.out_of_time():
-                yield self.candidate(params, inputs, data)
+                yield self.candidate(params, inputs, data, effort)
 
-    def problem(self, inputs: Array, target: Array, mask: Array | None = None) -> SumProducts:
+    def problem(
+        self, inputs: Array, target: Array, weights: Array, mask: Array | None = None
+    ) -> SumProducts:
         """Return the least-squares problem."""
-        values = torch.from_numpy(target)
+        values, weight = torch.from_numpy(weights * target), torch.from_numpy(weights)
         norm = values.norm().clamp_min(1e-300)
         return SumProducts(
-            inputs=torch.from_numpy(inputs), target=values / norm, weight=torch.ones(()) / norm,
+            inputs=torch.from_numpy(inputs), target=values / norm, weight=weight / norm,
             powers=torch.tensor(self.powers, dtype=torch.float64),
             mask=None if mask is None else torch.from_numpy(mask),
         )  # fmt: skip
@@ -73,27 +75,30 @@ class Sums:
         rows: Tensor = ((0.3 if center else 1.0) * noise + center / inputs.shape[1]) / size
         return rows.flatten(1)
 
-    def candidate(self, params: Tensor, inputs: Array, data: Data) -> Candidate:
+    def candidate(self, params: Tensor, inputs: Array, data: Data, effort: Effort) -> Candidate:
         """Drop the inputs that Bayes' criterion does not want, and round the rest."""
         target = data.target
         shape = (len(self.powers), inputs.shape[1])
         mask = np.ones(shape)
         for _ in range(3):
-            problem = self.problem(inputs, target, mask)
-            found = minimise(problem, params.unsqueeze(0), steps=30, tolerance=TOLERANCE)
+            problem = self.problem(inputs, target, data.weight, mask)
+            found = minimise(
+                problem, params.unsqueeze(0), steps=30, tolerance=TOLERANCE,
+                out_of_time=effort.out_of_time,
+            )  # fmt: skip
             params = found.params[0]
             jacobian = problem.jacobian(found.params)[0]
             variance = float(found.loss[0] ** 2) / max(len(target) - params.numel(), 1)
-            floor = (1e-9) ** 2 / len(target)
+            floor = TOLERANCE**2 / len(target)
             spread = torch.linalg.pinv(jacobian.mT @ jacobian).diagonal() * max(variance, floor)
             ratio = (params.square() / spread.clamp_min(1e-300)).numpy().reshape(shape)
             keep = (ratio > math.log(len(target))) & (mask > 0)
             keep |= ratio == ratio.max(1, keepdims=True)
-            if (keep == (mask > 0)).all():
+            if (keep == (mask > 0)).all() or effort.out_of_time():
                 break
             mask = keep.astype(float)
             params = params * torch.from_numpy(mask.ravel())
-        problem = self.problem(inputs, target, mask)
+        problem = self.problem(inputs, target, data.weight, mask)
         product = problem.product(problem.sums(params.unsqueeze(0)))
         scale = float(problem.scale(product)[0, 0])
         rows = params.numpy().reshape(shape) * mask
@@ -117,7 +122,7 @@ class Sums:
             coefficients=np.concatenate((factor, coefficients)),
             powers=np.array((1.0, *self.powers)),
         )
-        rounded = round_constants(candidate, data.inputs, data.target)
+        rounded = round_constants(candidate, data)
         if rounded.coefficients[0, -1] == 1:
             rounded = replace(
                 rounded, coefficients=rounded.coefficients[1:], powers=rounded.powers[1:]

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.columns import column_at
 from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
 from wug.functional.lstm_cell import lstm_cell
 from wug.functional.output import Output
+from wug.functional.sequence_ends import column_at
 from wug.functional.step_inputs import step_inputs
 from wug.layers.dnc_memory import DNCMemory, MemoryState
 

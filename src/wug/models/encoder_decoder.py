@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.columns import NUM_ENDS, add_ends
 from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
 from wug.functional.positions import sinusoidal_encoding
+from wug.functional.sequence_ends import NUM_ENDS, add_ends
 from wug.functional.streams import dropout
 from wug.functional.transduction import greedy
 from wug.layers.absolute_attention import AbsoluteAttention

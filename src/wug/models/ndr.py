@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.columns import NUM_ENDS, add_ends, column_at
 from wug.functional.initialise import fill_normal, fill_uniform
 from wug.functional.output import Output
 from wug.functional.parts import sum_terms
+from wug.functional.sequence_ends import NUM_ENDS, add_ends, column_at
 from wug.functional.streams import dropout
 from wug.layers.copy_gate import CopyGate, gated_copy
 from wug.layers.feed_forward import FeedForward

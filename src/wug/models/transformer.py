@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.columns import NUM_ENDS, add_ends, column_at
 from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
 from wug.functional.output import Output
+from wug.functional.sequence_ends import NUM_ENDS, add_ends, column_at
 from wug.functional.streams import dropout
 from wug.layers.absolute_attention import AbsoluteAttention
 from wug.layers.absolute_relative_attention import AbsoluteRelativeAttention

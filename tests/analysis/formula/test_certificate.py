@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from wug.analysis.formula import Formula, certify, read_formula, snap
-from wug.analysis.formula.certificate import stretched
+from wug.analysis.formula.certificate import largest_change, stretched
 from wug.core.errors import UserError
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.models.recurrent_stack import RecurrentStack
@@ -64,6 +65,7 @@ def test_quotient(x):
 
 
 def test_pole_in_the_default_box(x):
+    x = x - 2  # of both signs
     certificate = certify(quotient(), read_formula(quotient()), x)
     assert certificate.box == dict(zip(("x1", "x2"), stretched(x.numpy()), strict=True))
     [bound] = certificate.bounds
@@ -75,8 +77,8 @@ def test_pole_in_the_default_box(x):
 
 
 def test_stretched():
-    rows = torch.tensor([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]).numpy()
-    assert stretched(rows) == [(-8.0, 12.0), (5.0, 5.0)]
+    rows = torch.tensor([[1.0, 5.0, -1.0, 0.0], [3.0, 5.0, -3.0, 2.0]], dtype=DOUBLE).numpy()
+    assert stretched(rows) == [(0.1, 12.0), (5.0, 5.0), (-12.0, -0.1), (-9.0, 11.0)]
 
 
 def test_sum_of_exact_weights_everywhere(x):
@@ -164,7 +166,7 @@ def test_json(x):
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["formula"] == ["x1/x2"] and found["exact"] is True
     assert found["domain"] == [
-        {"words": "x2 is not 0", "relation": "x2 != 0", "on_data": True, "on_box": False}
+        {"words": "x2 is not 0", "relation": "x2 != 0", "on_data": True, "on_box": True}
     ]
     assert found["bounds"] == [{"proven": False, "reason": "could not show that x2 is not 0"}]
     assert set(found["snapping_change"]) == {"absolute", "relative"}
@@ -201,3 +203,17 @@ def test_bad_input(x):
         certify(network, formula, x, box={"x1": (0, 1)})
     with pytest.raises(UserError, match=r"low <= high; got x1 = \[1, 0\]"):
         certify(network, formula, x, box={"x1": (1, 0), "x2": (0, 1)})
+
+
+def test_the_default_box_stays_on_the_datas_side_of_zero(x):
+    """1 / x2 of positive data has no pole there."""
+    certificate = certify(quotient(), read_formula(quotient()), x)
+    low, high = certificate.box["x2"]
+    assert 0 < low <= float(x[:, 1].min()) / 9 and high > float(x[:, 1].max())
+    assert not certificate.bounds[0].reason
+
+
+def test_what_is_undefined_on_both_sides_is_no_change():
+    before = np.array([np.nan, 1.0, 2.0])
+    assert largest_change(before, np.array([np.nan, 1.0, 2.5])) == (0.5, 0.25)
+    assert largest_change(before, np.array([np.nan, np.nan, 2.0])) == (np.inf, np.inf)

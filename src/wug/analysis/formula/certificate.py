@@ -144,10 +144,20 @@ def tightest(forms: Iterable[Any], box: Box) -> Bound:
 
 
 def stretched(rows: Any) -> list[tuple[float, float]]:
-    """Return the range of every column, stretched about its middle."""
+    """Return the range of every column, stretched about its middle.
+
+    What is positive in the data stays positive, and what is negative stays negative: lengths and
+    masses have no other side.
+
+    Example:
+        >>> stretched(np.array([[1.0, -1.0], [3.0, 1.0]]))
+        [(0.1, 12.0), (-10.0, 10.0)]
+    """
     low, high = rows.min(0), rows.max(0)
     middle, half = (low + high) / 2, STRETCH * (high - low) / 2
-    return list(zip((middle - half).tolist(), (middle + half).tolist(), strict=True))
+    lowest = np.where(low > 0, np.maximum(middle - half, low / STRETCH), middle - half)
+    highest = np.where(high < 0, np.minimum(middle + half, high / STRETCH), middle + half)
+    return list(zip(lowest.tolist(), highest.tolist(), strict=True))
 
 
 def read_like(network: nn.Module, formula: Formula, x: Tensor) -> Formula:
@@ -174,9 +184,12 @@ def outputs_of(network: nn.Module, x: Tensor) -> Any:
 def largest_change(before: Any, after: Any) -> tuple[float, float]:
     """Return the largest absolute change and the largest one relative to what was before."""
     with np.errstate(all="ignore"):
-        change = np.abs(np.where(before == after, 0.0, after - before))
+        same = (before == after) | (np.isnan(before) & np.isnan(after))
+        change = np.abs(np.where(same, 0.0, after - before))
         relative = np.where(change == 0, 0.0, change / np.abs(before))
-    return float(change.max()), float(relative.max())
+    # Where one side alone is defined no number is large enough.
+    largest, share = (np.where(np.isnan(one), np.inf, one).max() for one in (change, relative))
+    return float(largest), float(share)
 
 
 def value_bounds(formula: Formula, domain: Iterable[Condition], box: Box) -> tuple[Bound, ...]:
@@ -204,7 +217,7 @@ def certify(
         x: Inputs of the data, (rows, inputs), or (rows, steps, inputs) of a recurrent network.
         trained: The network before snapping.
         box: Lowest and highest value of each input; by default the data's range stretched tenfold
-            about its middle.
+            about its middle, on the data's side of zero.
 
     Raises:
         UserError: If network, formula, data and box don't fit.

@@ -142,6 +142,10 @@ TORCH: dict[str, Callable[..., Any]] = ACTIVATIONS | {
     "cos": torch.cos,
     "sin": torch.sin,
     "tanh": torch.tanh,
+    "tan": torch.tan,
+    "asin": torch.asin,
+    "acos": torch.acos,
+    "atan": torch.atan,
 }
 
 
@@ -165,6 +169,10 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "cos": np.cos,
     "sin": np.sin,
     "tanh": np.tanh,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
 }
 
 

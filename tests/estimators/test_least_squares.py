@@ -9,7 +9,7 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
-from wug.fleet.least_squares import damped_step, minimise
+from wug.estimators.least_squares import damped_step, minimise
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ import pytest
 import torch
 from scipy.integrate import quad
 
-from wug.core.errors import UserError
-from wug.functional.moments import (
+from wug.analysis.moments.layer_moments import (
     clamped_radius,
     fill_nmu,
     nac_mul_moments,
@@ -14,6 +13,7 @@ from wug.functional.moments import (
     nmu_weight_variance,
     sum_moments,
 )
+from wug.core.errors import UserError
 from wug.functional.nac_weight import nac_radius, nac_variance
 
 SAMPLES = 100_000

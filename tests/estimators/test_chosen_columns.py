@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wug.core.columns import check_request, choose_columns, identifiers
 from wug.core.errors import UserError
-from wug.core.tables import Table
+from wug.estimators.chosen_columns import check_request, choose_columns, identifiers
+from wug.estimators.number_tables import NumberTable
 
 
-def table(text: dict[str, str] | None = None, **columns: Sequence[float]) -> Table:
-    return Table({name: np.array(c, dtype=float) for name, c in columns.items()}, text or {})
+def table(text: dict[str, str] | None = None, **columns: Sequence[float]) -> NumberTable:
+    return NumberTable({name: np.array(c, dtype=float) for name, c in columns.items()}, text or {})
 
 
 def test_all_columns_of_numbers_but_the_target_are_inputs() -> None:

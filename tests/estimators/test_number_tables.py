@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wug.core import tables
 from wug.core.errors import UserError
-from wug.core.tables import NotNumbers, open_table, read_table, to_numbers
+from wug.estimators import number_tables
+from wug.estimators.number_tables import NotNumbers, open_table, read_table, to_numbers
 
 
 def written(path: Path, text: str) -> Path:
@@ -53,7 +53,7 @@ def test_text_columns_are_named_with_their_first_text(tmp_path: Path) -> None:
 
 
 def test_rows_are_counted_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "ROWS_OF_A_BLOCK", 2)
+    monkeypatch.setattr(number_tables, "ROWS_OF_A_BLOCK", 2)
     rows = ["1,1", "2,2", "3,3", "4,4", "5,oh"]
     table = read_table(written(tmp_path / "data.csv", "\n".join(["a,b", *rows])))
     assert table.numbers["a"].tolist() == [1, 2, 3, 4, 5]

@@ -1,4 +1,4 @@
-"""Tables of numbers on disk: CSV, TSV and Parquet, read block by block.
+"""Tables of numbers on disk: CSV, TSV, Parquet and Excel, read block by block.
 
 A table is a line of names and columns of cells. Cells stay as they are in the file until somebody
 asks for numbers, so that a table can be copied as well as fitted.
@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,15 +51,17 @@ class Source:
         header: The first line as it is in the file.
         names: The same for people: printable, without line breaks, none empty.
         blocks: The columns of the next rows, again and again.
+        decimal_comma: Whether 1,5 may be a number: not where commas part the cells.
     """
 
     header: Sequence[str]
     names: Sequence[str]
     blocks: Iterator[Block]
+    decimal_comma: bool = False
 
 
 @dataclass(frozen=True)
-class Table:
+class NumberTable:
     """Columns in memory.
 
     Args:
@@ -80,8 +83,9 @@ def open_table(path: Path) -> Iterator[Source]:
     """Open a table for reading.
 
     Args:
-        path: A file of separated values, perhaps compressed (.gz), or a Parquet file (.parquet).
-            It may hold 1 GB unpacked, or as many as the variable WUG_UNPACK_GB says.
+        path: A file of separated values, perhaps compressed (.gz), a Parquet file (.parquet), or
+            the first sheet of an Excel file (.xlsx). It may hold 1 GB unpacked, or as many as the
+            variable WUG_UNPACK_GB says.
 
     Raises:
         UserError: If the file can't be read, has no rows, or its names don't serve.
@@ -90,6 +94,10 @@ def open_table(path: Path) -> Iterator[Source]:
     try:
         if path.suffix.lower() in (".parquet", ".pq"):
             with open_parquet(path) as source:
+                yield source
+            return
+        if path.suffix.lower() == ".xlsx":
+            with open_excel(path) as source:
                 yield source
             return
         with open_text(path, packed=suffixes[-1:] == [".gz"]) as file:
@@ -126,7 +134,8 @@ def text_source(path: Path, file: IO[str], separator: str | None) -> Source:
         separator = max(SEPARATORS, key=lambda s: num_cells(first, s))
     lines = csv.reader(itertools.chain([first], file), delimiter=separator)
     header = next(lines)
-    return Source(header, checked_names(path, header), text_blocks(path, lines, len(header)))
+    blocks = text_blocks(path, lines, len(header))
+    return Source(header, checked_names(path, header), blocks, decimal_comma=separator != ",")
 
 
 def num_cells(line: str, separator: str) -> int:
@@ -179,6 +188,38 @@ def open_parquet(path: Path) -> Iterator[Source]:
         raise UserError(f"{path} can't be read: {str(error).splitlines()[0]}") from None
 
 
+@contextmanager
+def open_excel(path: Path) -> Iterator[Source]:
+    """Open the first sheet of an Excel file."""
+    try:
+        from openpyxl import load_workbook  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        from openpyxl.utils.exceptions import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+            InvalidFileException,
+        )
+    except ImportError:
+        raise UserError(
+            f"{path} is an Excel file, and reading one needs openpyxl: pip install 'wug[xlsx]'."
+        ) from None
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+    except (InvalidFileException, BadZipFile, KeyError) as error:
+        raise UserError(f"{path} can't be read: {error}") from None
+    try:
+        rows = (row for row in book.worksheets[0].iter_rows(values_only=True) if any_cell(row))
+        header = ["" if cell is None else str(cell) for cell in next(rows, ())]
+        if not header:
+            raise UserError(f"{path} is empty.")
+        names = checked_names(path, header)
+        yield Source(header, names, text_blocks(path, map(list, rows), len(header)))
+    finally:
+        book.close()
+
+
+def any_cell(row: Sequence[Any]) -> bool:
+    """Say whether a row of a sheet holds something."""
+    return any(cell is not None for cell in row)
+
+
 def checked_names(path: Path, header: Sequence[str]) -> list[str]:
     """Return the names of the columns, or say what is wrong with them.
 
@@ -208,12 +249,13 @@ def is_number(cell: str) -> bool:
         return False
 
 
-def to_numbers(cells: Sequence[Any], first_row: int = 1) -> Array:
+def to_numbers(cells: Sequence[Any], first_row: int = 1, *, decimal_comma: bool = False) -> Array:
     """Return cells as numbers; those without one are NaN.
 
     Args:
         cells: Text, or what a Parquet file holds.
         first_row: Number of the first cell's row, for the error.
+        decimal_comma: Whether 1,5 is a number.
 
     Raises:
         NotNumbers: If a cell holds something else.
@@ -221,6 +263,8 @@ def to_numbers(cells: Sequence[Any], first_row: int = 1) -> Array:
     Example:
         >>> to_numbers(["1", " 2e1 ", "", "NA", "inf"])
         array([ 1., 20., nan, nan, inf])
+        >>> to_numbers(["1,5", "2"], decimal_comma=True)
+        array([1.5, 2. ])
     """
     try:
         return np.fromiter(map(float, cells), np.float64, len(cells))
@@ -230,13 +274,15 @@ def to_numbers(cells: Sequence[Any], first_row: int = 1) -> Array:
     for place, cell in enumerate(cells):
         try:
             missing = cell is None or str(cell).strip().lower() in MISSING
+            if decimal_comma and isinstance(cell, str) and cell.count(",") == 1:
+                cell = cell.replace(",", ".") if "." not in cell else cell
             numbers[place] = math.nan if missing else float(cell)
         except (ValueError, TypeError):
             raise NotNumbers(cell, first_row + place) from None
     return numbers
 
 
-def read_table(path: Path, names: Sequence[str] = (), *, others: bool = True) -> Table:
+def read_table(path: Path, names: Sequence[str] = (), *, others: bool = True) -> NumberTable:
     """Read columns into memory.
 
     Args:
@@ -258,11 +304,14 @@ def read_table(path: Path, names: Sequence[str] = (), *, others: bool = True) ->
         for block in source.blocks:
             for name in parts.keys() - text.keys():
                 try:
-                    parts[name].append(to_numbers(block[places[name]], first_row))
+                    numbers = to_numbers(
+                        block[places[name]], first_row, decimal_comma=source.decimal_comma
+                    )
+                    parts[name].append(numbers)
                 except NotNumbers as error:
                     text[name] = str(error)
             first_row += len(block[0])
-    return Table(
+    return NumberTable(
         numbers={name: np.concatenate(p) for name, p in parts.items() if name not in text},
         text={name: text[name] for name in parts if name in text},
     )

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wug.functional.monomials import LARGEST_LOG, log_monomials, signs
+from wug.estimators.log_monomials import LARGEST_LOG, log_monomials, signs
 
 exponents = st.lists(st.lists(st.integers(-3, 3), min_size=2, max_size=2), min_size=1, max_size=3)
 inputs = st.lists(

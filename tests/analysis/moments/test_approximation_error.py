@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import dblquad
 
-from wug.analysis.approximation_error import (
+from wug.analysis.moments.approximation_error import (
     approximate_mean,
     approximation_error,
     exact_mean,

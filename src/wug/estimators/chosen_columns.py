@@ -9,9 +9,10 @@ from itertools import chain, count
 from keyword import iskeyword
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wug.core.errors import UserError
-from wug.core.tables import Array, Table
+from wug.estimators.number_tables import Array, NumberTable
 
 FEWEST_ROWS = 2
 # Below this the regressor holds no rows out.
@@ -22,7 +23,7 @@ MOST_LISTED = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
+class ChosenColumns:
     """What is fitted from what.
 
     Args:
@@ -31,6 +32,8 @@ class Columns:
         values: Of the target, (row,), finite.
         inputs: (row, in), finite, none constant.
         notices: What was left out, one sentence each.
+        rows: Which rows of the table these are, (row,).
+        errors: Standard deviation of the target in each row, (row,), if a column says so.
     """
 
     target: str
@@ -38,6 +41,8 @@ class Columns:
     values: Array
     inputs: Array
     notices: tuple[str, ...]
+    rows: NDArray[np.intp]
+    errors: Array | None = None
 
 
 def check_request(target: str, features: Sequence[str] | None) -> None:
@@ -51,34 +56,39 @@ def check_request(target: str, features: Sequence[str] | None) -> None:
 
 
 def choose_columns(
-    table: Table,
+    table: NumberTable,
     target: str,
     features: Sequence[str] | None = None,
     *,
+    error: str | None = None,
     drop_missing: bool = False,
-) -> Columns:
+) -> ChosenColumns:
     """Choose the columns and rows of a fit.
 
     Args:
         table: With at least the target and the features.
         target: The column to explain.
         features: The columns to explain it from; all others that hold numbers if not given.
+        error: The column with the standard deviation of the target.
         drop_missing: Leave out rows with cells that are missing or infinite.
 
     Raises:
         UserError: If there is nothing to fit, or a person has to decide first.
 
     Example:
-        >>> table = Table({"a": np.array([1.0, 2]), "b": np.ones(2), "y": np.array([2.0, 4])}, {})
-        >>> chosen = choose_columns(table, "y")
+        >>> numbers = {"a": np.array([1.0, 2]), "b": np.ones(2), "y": np.array([2.0, 4])}
+        >>> chosen = choose_columns(NumberTable(numbers, {}), "y")
         >>> chosen.names, chosen.notices[0]
         (('a',), 'left out, the same in every row: b (1)')
     """
     notices: list[str] = []
-    named = [name for name in features or table.names if name != target]
-    text = [name for name in (target, *named) if name in table.text]
+    if error is not None and error in (target, *(features or ())):
+        raise UserError(f"fit: {error!r} can't be the column of errors and something else.")
+    named = [name for name in features or table.names if name not in (target, error)]
+    measured = (target,) if error is None else (target, error)
+    text = [name for name in (*measured, *named) if name in table.text]
     found = listed([f"{name} ({table.text[name]})" for name in text])
-    if target in text or (text and features):
+    if {*measured} & {*text} or (text and features):
         raise UserError(f"fit: only numbers can be fitted, but there is text in {found}.")
     if text:
         notices.append(f"left out, not numbers: {found}")
@@ -88,9 +98,12 @@ def choose_columns(
         names = [name for name in names if name not in empty]
         if empty:
             notices.append(f"left out, without a number: {listed(empty)}")
-    rows = usable_rows(table, (target, *names), drop_missing, notices)
-    columns = {name: table.numbers[name][rows] for name in (target, *names)}
+    rows = usable_rows(table, (*measured, *names), drop_missing, notices)
+    columns = {name: table.numbers[name][rows] for name in (*measured, *names)}
     values = columns.pop(target)
+    errors = None if error is None else columns.pop(error)
+    if errors is not None and not (errors > 0).all():
+        raise UserError(f"fit: errors must be positive; got {errors.min():g} in {error!r}.")
     if len(values) < FEWEST_ROWS:
         raise UserError(f"fit: at least {FEWEST_ROWS} rows are needed; got {len(values)}.")
     beyond = [name for name, column in ((target, values), *columns.items()) if too_extreme(column)]
@@ -116,14 +129,15 @@ def choose_columns(
         notices.append(
             f"{len(values)} rows are too few to hold some out: errors are those of the fit itself"
         )
-    return Columns(
+    return ChosenColumns(
         target=target, names=tuple(columns), values=values,
-        inputs=np.stack(list(columns.values()), 1), notices=tuple(notices),
+        inputs=np.stack(list(columns.values()), 1), notices=tuple(notices), errors=errors,
+        rows=np.arange(len(table.numbers[target]))[rows],
     )  # fmt: skip
 
 
 def usable_rows(
-    table: Table, names: Sequence[str], drop_missing: bool, notices: list[str]
+    table: NumberTable, names: Sequence[str], drop_missing: bool, notices: list[str]
 ) -> slice | np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return the rows whose cells are all finite, if all are or others may be dropped."""
     usable = np.ones(len(table.numbers[names[0]]), dtype=bool)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wug.analysis.moments.layer_moments import nac_mul_moments
 from wug.core.errors import UserError, require_at_least
-from wug.functional.moments import nac_mul_moments
 
 # Gauss-Legendre nodes: the integrand is smooth, so these give all digits.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)

@@ -3,7 +3,7 @@ import torch
 from torch.func import vmap
 from torch.testing import assert_close
 
-from wug.functional.columns import BEGIN, END, NUM_ENDS, add_ends, column_at
+from wug.functional.sequence_ends import BEGIN, END, NUM_ENDS, add_ends, column_at
 
 NUM_TOKENS = 9
 

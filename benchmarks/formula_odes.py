@@ -1,0 +1,96 @@
+"""ODEBench: from trajectories to differential equations, judged where they were not seen.
+
+Both published trajectories of a system are given, without noise. Recovered: from a third initial
+state, between the two, the found system follows the true one over the whole time span with a
+relative error below 1e-3 in every variable. Every system leaves one line in the file of records.
+
+    python benchmarks/formula_odes.py DATA
+
+DATA is strogatz_extended.json.gz of https://github.com/sdascoli/odeformer.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sympy
+import tyro
+from scipy.integrate import solve_ivp
+
+from wug.estimators.odes import find_odes
+
+RECOVERED = 1e-3
+
+
+def true_solution(texts: list[str], start: Any, times: Any) -> Any:
+    """Return the states of the published system."""
+    names = sympy.symbols([f"x_{i}" for i in range(len(texts))], real=True)
+    local = {str(name): name for name in names}
+    slopes = sympy.lambdify([names], [sympy.sympify(text, locals=local) for text in texts])
+    solved = solve_ivp(
+        lambda _, x: slopes(x), (times[0], times[-1]), start, t_eval=times, rtol=1e-10, atol=1e-11,
+        method="LSODA",
+    )  # fmt: skip
+    return solved.y.T
+
+
+def measure(system: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """Find one system and say how it went."""
+    solutions = system["solutions"][0]
+    trajectories = [(np.array(one["t"]), np.array(one["y"]).T) for one in solutions]
+    names = [f"x_{i}" for i in range(system["dim"])]
+    began = time.process_time()
+    record = {"id": system["id"], "dim": system["dim"], "limit": seconds}
+    try:
+        found = find_odes(trajectories, names, seconds=seconds, clock=time.process_time)
+    except Exception as reason:  # A failure is a result.
+        return record | {"recovered": False, "remark": f"{type(reason).__name__}: {reason}"}
+    times = trajectories[0][0]
+    first, second = (np.array(one) for one in system["init"])
+    start = 0.6 * first + 0.4 * second
+    truth, ours = true_solution(system["substituted"][0], start, times), found.solve(start, times)
+    same = len(truth) == len(ours)
+    size = np.sqrt(np.mean(truth**2, 0)) + 1e-300
+    errors = np.sqrt(np.mean((truth - ours) ** 2, 0)) / size if same else np.array([np.inf])
+    worst = float(np.max(np.where(np.isfinite(errors), errors, np.inf)))
+    return record | {
+        "recovered": worst < RECOVERED, "error": worst if np.isfinite(worst) else None,
+        "found": str(found), "true": system["substituted"][0],
+        "seconds": round(time.process_time() - began, 1),
+    }  # fmt: skip
+
+
+def main(
+    data: tyro.conf.Positional[Path],
+    seconds: float = 30.0,
+    out: Path = Path("benchmarks/results/odebench.jsonl"),
+) -> None:
+    """Measure the systems that are not measured yet.
+
+    Args:
+        data: The published systems.
+        seconds: Processor time for each system.
+        out: Where the records are.
+    """
+    with gzip.open(data, "rt", encoding="utf-8") as file:
+        systems = json.load(file)
+    lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
+    done = {(json.loads(line)["id"], json.loads(line)["limit"]) for line in lines}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for system in systems:
+        if (system["id"], seconds) not in done:
+            record = measure(system, seconds)
+            with out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+            print(*(record.get(k) for k in ("id", "recovered", "error", "seconds", "found")))
+    records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    print(f"{sum(one['recovered'] for one in records)} of {len(records)} systems recovered")
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

@@ -1,0 +1,1 @@
+"""Mean and variance of what arithmetic layers make of random weights, and how exact they are."""

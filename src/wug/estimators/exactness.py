@@ -1,0 +1,128 @@
+"""What exact means, in this one place.
+
+A formula is exact if it meets every row up to the rounding of its numbers, if the same form fitted
+without the outermost rows meets these as well, and if there are enough distinct rows to tell it
+from a coincidence. Anything else that fits well is an approximation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from wug.estimators.candidate import Array, Candidate
+from wug.estimators.constants import amplification, free_constants, gradient, refitted
+
+# Times the rounding of its data by which a row may be missed.
+TIMES = 8.0
+ROWS_PER_CONSTANT = 5
+# Share of the rows that lie outermost and are left out of the second fit.
+OUTERMOST = 0.2
+UNIT = float(np.finfo(np.float64).eps)
+MOST_REFITTED = 20_000
+ROWS_OF_A_BLOCK = 50_000
+# With so few distinct values among the first rows all rows are counted.
+FIRST_ROWS = 10_000
+
+
+def rounding(candidate: Candidate, inputs: Array, target: Array, unit: float = UNIT) -> Array:
+    """Return how far a formula may be from each row because numbers are rounded, (row,).
+
+    Args:
+        candidate: The formula.
+        inputs: (row, in).
+        target: (row,).
+        unit: Relative rounding of the data.
+    """
+    return unit * (np.abs(target) + amplification(candidate, inputs))
+
+
+def meets(candidate: Candidate, inputs: Array, target: Array, unit: float = UNIT) -> bool:
+    """Say whether a formula meets every row up to rounding.
+
+    Example:
+        >>> double = Candidate(
+        ...     exponents=np.ones((1, 1)), coefficients=np.array([[2.0]]), powers=np.ones(1)
+        ... )
+        >>> rows = np.array([[1.0], [2.0]])
+        >>> meets(double, rows, np.array([2.0, 4.0])), meets(double, rows, np.array([2.0, 4.1]))
+        (True, False)
+    """
+    for rows in blocks(len(target)):
+        error = np.abs(candidate.predict(inputs[rows]) - target[rows])
+        if not (error <= TIMES * rounding(candidate, inputs[rows], target[rows], unit)).all():
+            return False
+    return True
+
+
+def is_exact(candidate: Candidate, inputs: Array, target: Array, unit: float = UNIT) -> bool:
+    """Say whether a formula is exact.
+
+    Args:
+        candidate: The formula.
+        inputs: All rows, (row, in).
+        target: (row,).
+        unit: Relative rounding of the data.
+    """
+    return (
+        has_enough_rows(candidate, inputs)
+        and meets(candidate, inputs, target, unit)
+        and meets_outermost(candidate, inputs, target, unit)
+    )
+
+
+def has_enough_rows(candidate: Candidate, inputs: Array) -> bool:
+    """Say whether there are enough distinct rows for the numbers that were fitted."""
+    needed = ROWS_PER_CONSTANT * max(candidate.num_constants, 1)
+    return num_distinct(inputs[:, candidate.used_inputs()], needed) >= needed
+
+
+def num_distinct(rows: Array, enough: int) -> int:
+    """Return how many rows differ; any number from ``enough`` on means at least so many."""
+    if not rows.shape[1]:
+        # A constant: each row is a test of its own.
+        return len(rows)
+    first = len(np.unique(rows[:FIRST_ROWS], axis=0))
+    return first if first >= enough else len(np.unique(rows, axis=0))
+
+
+def meets_outermost(candidate: Candidate, inputs: Array, target: Array, unit: float = UNIT) -> bool:
+    """Say whether the same form, fitted without the outermost rows, meets these up to rounding.
+
+    The rounding of the rows that are left moves the numbers of the second fit, and with them the
+    outermost values: to first order this is known, and allowed for.
+    """
+    free = free_constants(candidate)
+    used = candidate.used_inputs()
+    if not free.any() or not used.any():
+        return True  # nothing was fitted that another fit could change
+    order = np.argsort(-distance_from_middle(inputs[:, used]), kind="stable")
+    num_outer = max(1, round(OUTERMOST * len(order)))
+    outer, inner = order[:num_outer][:MOST_REFITTED], order[num_outer:]
+    inner = inner[:: max(1, len(inner) // MOST_REFITTED)]
+    weight = 1 / np.maximum(rounding(candidate, inputs[inner], target[inner], unit), 1e-300)
+    again = refitted(candidate, inputs[inner], target[inner], free, weight)
+    jacobian = weight[:, None] * gradient(again, inputs[inner])[:, free]
+    size = np.linalg.norm(jacobian, axis=0)
+    if not (np.isfinite(jacobian).all() and (size > 0).all()):
+        return False
+    _, values, right = np.linalg.svd(jacobian / size, full_matrices=False)
+    values = np.maximum(values, 1e-15 * values[0])
+    by_number = gradient(again, inputs[outer])[:, free] / size
+    moved = np.sqrt(((by_number @ (right.T / values)) ** 2).sum(1))
+    allowed = TIMES * (rounding(again, inputs[outer], target[outer], unit) + moved)
+    return bool((np.abs(again.predict(inputs[outer]) - target[outer]) <= allowed).all())
+
+
+def distance_from_middle(rows: Array) -> Array:
+    """Return how far out a row lies: the root mean square of its inputs from -1 to 1."""
+    low, high = rows.min(0), rows.max(0)
+    spread = np.where(high > low, high - low, 1.0)
+    return np.asarray(np.sqrt((((2 * rows - low - high) / spread) ** 2).mean(1)))
+
+
+def blocks(num_rows: int) -> Iterator[slice]:
+    """Yield slices of the rows that fit into memory with all that is computed of them."""
+    for start in range(0, num_rows, ROWS_OF_A_BLOCK):
+        yield slice(start, start + ROWS_OF_A_BLOCK)

@@ -1,0 +1,55 @@
+"""How good a formula is, and the front of the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wug.estimators.candidate import Candidate
+
+# Relative error of a formula that meets its rows up to rounding: no error is better than that.
+MET = 1e-15
+# Share by which a larger formula must lower the error to be on the front.
+LEAST_GAIN = 0.99
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """A candidate and how good it is.
+
+    Args:
+        candidate: The formula.
+        complexity: Its size.
+        error: Root mean square error: the larger one of those on fitted and on held-out rows.
+        relative_error: The same with the rows' weights, in deviations of the target.
+        criterion: Description length: smaller is better.
+        seconds: When it was found.
+        met: Whether it meets the searched rows up to rounding.
+        exact: Whether it is exact, as :mod:`wug.estimators.exactness` says.
+    """
+
+    candidate: Candidate
+    complexity: int
+    error: float
+    relative_error: float
+    criterion: float
+    seconds: float
+    met: bool
+    exact: bool
+
+
+def description_length(relative: float, complexity: int, num_rows: int, met: bool) -> float:
+    """Return what it takes to write down a formula and what it misses."""
+    error = MET if met else max(relative, 2 * MET)
+    return num_rows * math.log(error) + 0.5 * complexity * math.log(num_rows)
+
+
+def front_of(found: Sequence[Scored]) -> list[Scored]:
+    """Return the candidates that no simpler one matches, the simplest first."""
+    front: list[Scored] = []
+    for scored in sorted(found, key=lambda s: (s.complexity, not s.met, s.relative_error)):
+        better = not front or scored.relative_error < LEAST_GAIN * front[-1].relative_error
+        if better and not (front and front[-1].met):
+            front.append(scored)
+    return front

@@ -1,0 +1,117 @@
+"""Weights, relative errors, wrong rows, many columns: what measurements bring."""
+
+import numpy as np
+import pytest
+
+from wug.core.errors import UserError
+from wug.estimators import ArithmeticRegressor
+from wug.estimators.data import Data
+from wug.estimators.screening import views
+
+X = np.random.default_rng(0).uniform(1, 5, (200, 3))
+LAW = X[:, 0] * X[:, 1] / X[:, 2]
+
+
+def model(**options: object) -> ArithmeticRegressor:
+    return ArithmeticRegressor(random_state=0, functions=(), **options)
+
+
+def test_five_wrong_rows_are_named() -> None:
+    wrong = [3, 50, 77, 120, 199]
+    target = LAW.copy()
+    target[wrong] *= 10
+    found = model(robust=True, time_budget=30).fit(X, target)
+    assert str(found.expression_) == "x1*x2/x3" and found.outliers_.tolist() == wrong
+    assert found.status_ == "exact"
+
+
+def test_rows_without_weight_do_not_count() -> None:
+    target = LAW.copy()
+    target[:50] = 7.0
+    weight = np.ones(200)
+    weight[:50] = 0.0
+    found = model(time_budget=20).fit(X, target, sample_weight=weight)
+    assert str(found.expression_) == "x1*x2/x3" and found.status_ == "exact"
+    with pytest.raises(ValueError, match="non-zero"):
+        model().fit(X, target, sample_weight=np.zeros(200))
+
+
+def test_relative_errors_over_six_decades() -> None:
+    generator = np.random.default_rng(1)
+    a = 10 ** generator.uniform(-3, 3, (100, 1))
+    target = a[:, 0] ** 1.5 * (1 + 0.01 * generator.normal(size=100))
+    found = model(loss="relative", time_budget=20).fit(a, target)
+    assert str(found.expression_) == "x1**(3/2)" and found.status_ == "noisy"
+
+
+def test_numbers_have_standard_errors() -> None:
+    noise = np.random.default_rng(2).normal(size=200)
+    found = model(time_budget=20).fit(X[:, :1], 3.3719 * X[:, 0] ** 2 + 0.5 * noise)
+    [constant] = found.constants_
+    # The exact standard error of a slope through the origin.
+    expected = 0.5 / np.sqrt(np.sum(X[:, 0] ** 4))
+    assert constant.standard_error == pytest.approx(expected, rel=0.2)
+    assert abs(constant.value - 3.3719) < 4 * expected
+
+
+def test_three_columns_of_many() -> None:
+    x = np.random.default_rng(3).uniform(1, 5, (100, 200))
+    found = model(time_budget=20).fit(x, x[:, 3] * x[:, 77] / x[:, 150])
+    assert str(found.expression_) == "x4*x78/x151" and found.status_ == "exact"
+    sums = np.random.default_rng(4).uniform(1, 5, (300, 150))
+    found_sets = views(Data(inputs=sums, target=sums[:, 3] * sums[:, 77] + sums[:, 90] ** 2), 6)
+    assert any({3, 77, 90} <= set(indices.tolist()) for indices in found_sets)
+
+
+def test_the_front_has_the_best_of_each_size() -> None:
+    """Kepler's planets, distances in astronomical units and years."""
+    a = np.array([0.387, 0.723, 1, 1.524, 5.203, 9.537, 19.191, 30.069, 39.482])
+    years = np.array([0.241, 0.615, 1, 1.881, 11.862, 29.457, 84.011, 164.79, 247.68])
+    front = model(time_budget=10).fit(a[:, None], years).equations_
+    assert "x1**(3/2)" in [str(one) for one in front]
+    small = [one for one in front if one.complexity <= 3]
+    assert min(one.error for one in small) < 0.2
+
+
+def test_the_front_as_people_know_it() -> None:
+    noise = np.random.default_rng(5).normal(size=200)
+    found = model(time_budget=5).fit(X, LAW + 0.05 * noise)
+    front = found.equations_
+    for index, equation in enumerate(front):
+        np.testing.assert_array_equal(found.predict(X, index=index), equation.candidate.predict(X))
+    with pytest.raises(UserError, match="index must be below"):
+        found.predict(X, index=99)
+    rows = front.rows()
+    assert [row["complexity"] for row in rows] == sorted(row["complexity"] for row in rows)
+    assert sum(row["chosen"] for row in rows) == 1
+    assert found.latex_table().startswith(r"\begin{tabular}")
+    assert "<table>" in found._repr_html_()
+    accurate = model(time_budget=5, model_selection="accuracy").fit(X, LAW + 0.05 * noise)
+    assert accurate.equations_.chosen == len(accurate.equations_) - 1
+
+
+def test_a_second_fit_starts_warm_and_forgets_the_certificate() -> None:
+    found = model(time_budget=20, warm_start=True).fit(X, LAW)
+    first = str(found.certificate_)
+    found.fit(X, 2 * X[:, 0])
+    assert str(found.certificate_) != first and "2*x1" in str(found.certificate_)
+
+
+def test_an_interrupt_keeps_the_front(monkeypatch: pytest.MonkeyPatch) -> None:
+    from wug.estimators.sums import Sums
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Sums, "solve", interrupt)
+    found = model(time_budget=20).fit(X, np.sin(3 * X[:, 0]) * X[:, 1])
+    assert found.interrupted_ and len(found.equations_) > 1
+    assert np.isfinite(found.predict(X)).all()
+
+
+def test_certificates_know_only_the_inputs_of_the_formula() -> None:
+    x = np.column_stack((np.arange(40.0), np.random.default_rng(6).uniform(5, 50, 40)))
+    found = model(time_budget=20).fit(x, 1406 / x[:, 1])
+    assert str(found.expression_) == "1406/x2" and found.status_ == "exact"
+    assert "nan" not in str(found.certificate_) and "x1" not in str(found.certificate_)
+    assert not found.certificate_.bounds[0].reason
