@@ -15,7 +15,7 @@ MANIFEST = "run.json"
 def results_folder() -> Path:
     """Return the folder of our own results: in the package, or in a source checkout beside it."""
     package = Path(str(files("wug")))
-    shipped = package / "results"
+    shipped = package / "_shipped"
     return shipped if shipped.is_dir() else package.parent.parent / "results"
 
 

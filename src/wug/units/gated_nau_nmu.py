@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import SELECTION, SIGNS
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, xavier_bound
@@ -84,6 +85,10 @@ class GatedNAUNMU(nn.Module):
         self.weight_mul = nn.Parameter(empty.clone())
         self.gate = nn.Parameter(empty.clone())
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import Discrete, gate_of
 from wug.functional.expressions import exact, input_symbols, numbers, signed
 from wug.functional.initialise import fill_normal, fill_uniform
@@ -123,6 +124,10 @@ class INALU(nn.Module):
         self.m_hat_mul = nn.Parameter(empty.clone())
         self.gate = nn.Parameter(empty.new_empty(out_features))
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import COEFFICIENTS
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, xavier_bound
@@ -75,6 +76,10 @@ class Linear(nn.Module):
         )
         self.bias = nn.Parameter(self.weight.new_empty(out_features)) if bias else None
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

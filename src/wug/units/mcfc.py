@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import CHOICE, gate_of
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.mass_conserving import fill_junction_and_gate, reward_of_size, shares
@@ -97,6 +98,10 @@ class MCFC(nn.Module):
         self.gate_weight = nn.Parameter(self.junction.new_empty(out_features))
         self.gate_bias = nn.Parameter(self.junction.new_empty(out_features))
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

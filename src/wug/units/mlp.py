@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform, kaiming_bound, xavier_bound
 from wug.functional.weighted_sum import weighted_sum
@@ -114,6 +115,10 @@ class MLP(nn.Module):
             if activation == "prelu" and layer < num_hidden:
                 self.register_parameter(f"slope_{layer}", nn.Parameter(weight.new_empty(())))
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

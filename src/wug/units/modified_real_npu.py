@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import SELECTION, SIGNS
 from wug.functional.expressions import exact, input_symbols, numbers, polar_product
 from wug.functional.initialise import fill_uniform, xavier_bound
@@ -102,6 +103,10 @@ class ModifiedRealNPU(nn.Module):
         )
         self.gate = nn.Parameter(self.weight.new_empty(in_features))
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights, as the NAU's, and half open the gates."""

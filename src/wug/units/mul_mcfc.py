@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import CHOICE, SELECTION, ZERO, gate_of
 from wug.functional.expressions import exact, input_symbols, numbers, polar_product, signed
 from wug.functional.mass_conserving import fill_junction_and_gate, reward_of_size, shares
@@ -119,6 +120,10 @@ class MulMCFC(nn.Module):
         if sign == "real_npu":
             self.sign_gate = nn.Parameter(self.junction.new_empty(in_features))
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import Discrete
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform
@@ -89,6 +90,10 @@ class NACAdd(nn.Module):
         self.w_hat = nn.Parameter(empty)
         self.m_hat = nn.Parameter(empty.clone())
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import SELECTION, Discrete, gate_of
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_normal, fill_uniform
@@ -100,6 +101,10 @@ class NACMul(nn.Module):
         self.w_hat = nn.Parameter(empty)
         self.m_hat = nn.Parameter(empty.clone()) if weight == "nac" else None
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import COEFFICIENTS, Discrete, gate_of
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_uniform
@@ -129,6 +130,10 @@ class NLRL(nn.Module):
         self.negation = nn.Parameter(empty.clone()) if input_negation else None
         self.gate = nn.Parameter(empty.new_empty(out_features))
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import SELECTION
 from wug.functional.expressions import exact, input_symbols, numbers, polar_product
 from wug.functional.initialise import fill_uniform
@@ -95,6 +96,10 @@ class NMRU(nn.Module):
             torch.empty(out_features, 2 * in_features, device=device, dtype=dtype)
         )
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import POWERS, SELECTION, ZERO
 from wug.functional.expressions import exact, input_symbols, numbers, polar_product
 from wug.functional.initialise import fill_uniform, xavier_bound
@@ -108,6 +109,10 @@ class NPU(nn.Module):
         self.weight_imaginary = nn.Parameter(empty.clone())
         self.gate = nn.Parameter(empty.new_empty(in_features)) if relevance_gate else None
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""

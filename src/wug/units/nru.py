@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import SIGNS
 from wug.functional.expressions import exact, input_symbols, numbers, signed
 from wug.functional.initialise import fill_uniform, xavier_bound
@@ -99,6 +100,10 @@ class NRU(nn.Module):
             torch.empty(out_features, in_features, device=device, dtype=dtype)
         )
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights, as the NAU's."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.descriptions import sizes_text
 from wug.functional.discrete import CHOICE
 from wug.functional.expressions import input_symbols, numbers
 from wug.functional.initialise import fill_normal
@@ -117,6 +118,10 @@ class NSR(nn.Module):
         num_shifts = redundancy if shift == "separate" else 1
         self.shift = nn.Parameter(empty.new_empty(out_features, num_shifts))
         self.reset_parameters(generator)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return sizes_text(self)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights: Glorot's normal ones, as if each output stood alone."""
