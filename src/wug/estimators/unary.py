@@ -30,6 +30,7 @@ EXPLAINED = 1e-18
 CLOSE_ENOUGH = 0.3
 ZOOMS, ZOOM_POINTS = 8, 15
 MOST_SUM_ARGUMENTS, MOST_SCALES = 60, 8
+HANDICAP = 1.5
 REFINEMENTS = 15
 
 
@@ -328,25 +329,26 @@ class UnarySums:
     def promising(self, data: Data, effort: Effort) -> Iterator[Function]:
         """Yield functions, those first with which few simple terms explain most.
 
-        Arguments of one input come before all others.
+        An argument of one input has an advantage: there are few of them.
         """
         options = arguments(data.num_inputs, divide="div" in data.limits.operations)
         single = [one for one in options if one.num_factors == 1]
         others = [one for one in options if one.num_factors > 1][:MOST_SUM_ARGUMENTS]
         screen = Screen.of(data)
-        for group in (single, others):
-            scored: list[tuple[float, Function]] = []
-            for argument in group:
-                values = argument.values(data.inputs)
-                for name in data.limits.functions:
-                    if effort.out_of_time():
-                        return
-                    scales = factors(name, values)
-                    if argument.num_factors > 1:
-                        scales = scales[:MOST_SCALES]
-                    scored += screen.best(name, argument, scales, values)
-            scored.sort(key=lambda pair: pair[0])
-            yield from (function for _, function in scored[:BEST])
+        scored: list[tuple[float, Function]] = []
+        for argument in (*single, *others):
+            values = argument.values(data.inputs)
+            handicap = 1.0 if argument.num_factors == 1 else HANDICAP
+            for name in data.limits.functions:
+                if effort.out_of_time():
+                    return
+                scales = factors(name, values)
+                if argument.num_factors > 1:
+                    scales = scales[:MOST_SCALES]
+                found = screen.best(name, argument, scales, values)
+                scored += [(handicap * leaves, function) for leaves, function in found]
+        scored.sort(key=lambda pair: pair[0])
+        yield from (function for _, function in scored[:BEST])
 
 
 @dataclass(frozen=True)
