@@ -18,7 +18,7 @@ SOME = {
     "units": ["NAU", "NMU", "NPU", "NALU", "INALU"],
     "layers": ["GeometricAttention", "CopyGate", "SigmaMoE"],
     "models": ["NDR", "Transformer", "LSTM", "DNC", "EncoderDecoder", "TransformerXL"],
-    "tasks": ["CTL", "ListOps", "SingleModule", "SCAN"],
+    "tasks": ["CTL", "ListOps", "SingleModule", "Scan"],
 }
 
 

@@ -24,7 +24,7 @@ def test_what_is_not_there():
     with pytest.raises(UserError, match="has no seed 99"):
         wug.results("mistry2022.single_module@shipped/nmu:mul:[1,2)#99")
     with pytest.raises(UserError, match="has no kept network"):
-        wug.load("mistry2022.single_module@shipped/nmu:mul")
+        wug.load("mistry2022.single_module@shipped/nmu:mul:[1,2)")
 
 
 def test_a_shipped_router_answers_longer_problems():

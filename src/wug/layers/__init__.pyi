@@ -1,8 +1,6 @@
 # Written by python -m wug.core.index.
 from wug.layers.absolute_attention import AbsoluteAttention as AbsoluteAttention
-from wug.layers.absolute_relative_attention import (
-    AbsoluteRelativeAttention as AbsoluteRelativeAttention,
-)
+from wug.layers.absolute_relative_attention import AbsoluteRelativeAttention as AbsoluteRelativeAttention
 from wug.layers.adaptive_computation import AdaptiveComputation as AdaptiveComputation
 from wug.layers.arithmetic_cell import ArithmeticCell as ArithmeticCell
 from wug.layers.arithmetic_layer import ArithmeticLayer as ArithmeticLayer

@@ -5,9 +5,7 @@ from wug.tasks.extrapolation.comparison import Comparison as Comparison
 from wug.tasks.extrapolation.counting import Counting as Counting
 from wug.tasks.extrapolation.distribution_shift import DistributionShift as DistributionShift
 from wug.tasks.extrapolation.identity import Identity as Identity
-from wug.tasks.extrapolation.large_scale_arithmetic import (
-    LargeScaleArithmetic as LargeScaleArithmetic,
-)
+from wug.tasks.extrapolation.large_scale_arithmetic import LargeScaleArithmetic as LargeScaleArithmetic
 from wug.tasks.extrapolation.list_minimum import ListMinimum as ListMinimum
 from wug.tasks.extrapolation.piecewise import Piecewise as Piecewise
 from wug.tasks.extrapolation.recurrent_arithmetic import RecurrentArithmetic as RecurrentArithmetic
