@@ -14,6 +14,7 @@ from wug.functional.output import Output
 from wug.functional.streams import stream_key
 from wug.sources.finite import FiniteSource
 from wug.sources.generated import GeneratedSource
+from wug.sources.pairs import Pair, PairTask
 from wug.sources.samplers import Bucketed
 from wug.sources.sequence_set import SequenceSet
 from wug.sources.streams import NumberTask
@@ -147,6 +148,20 @@ class TinyText:
         return 0.01
 
 
+@register("task", name="Tiny echo", references=(), key="tiny_echo")
+@dataclass(frozen=True)
+class TinyEcho(PairTask):
+    """Write a sequence again."""
+
+    source_tokens = target_tokens = ("a", "b", "c")
+
+    def pairs(self, split):
+        rows = torch.randint(3, (40, 4), generator=drawn("echo", split)).tolist()
+        lengths = [1 + index % 4 for index in range(40)]
+        texts = [" ".join("abc"[i] for i in row[:n]) for row, n in zip(rows, lengths, strict=True)]
+        return [Pair(text, text, str(len(text.split()))) for text in texts]
+
+
 def draw(module, generator):
     with torch.no_grad():
         for parameter in module.parameters():
@@ -210,11 +225,33 @@ class TinyReader(nn.Module):
         return Output(self.now[tokens] + self.before[before], state=tokens[:, -1])
 
 
+@register("model", name="Tiny writer", references=(), key="tiny_writer", interface="transduction")
+class TinyWriter(nn.Module):
+    """Logits of each token from the source's token at its place, or from there being none."""
+
+    def __init__(self, num_source_tokens, num_target_tokens, *, generator=None, device=None):
+        super().__init__()
+        self.end = num_source_tokens
+        shape = num_source_tokens + 1, num_target_tokens + 1
+        self.weight = nn.Parameter(torch.zeros(shape, device=device))
+        draw(self, generator)
+
+    def forward(self, source, source_lengths, target_in):
+        width = target_in.shape[1]
+        padded = nn.functional.pad(source, (0, max(width - source.shape[1], 0)))[:, :width]
+        inside = torch.arange(width) < source_lengths.unsqueeze(1)
+        return self.weight[torch.where(inside, padded, self.end)]
+
+    def decode(self, source, source_lengths, max_length):
+        return self(source, source_lengths, source.new_zeros(len(source), max_length)).argmax(-1)
+
+
 CELLS = {
     "numbers": ("tiny_line", TinyNumbers()),
     "classification": ("tiny_bag", TinyLabels()),
     "steps": ("tiny_loop", TinySteps()),
     "next_token": ("tiny_reader", TinyText()),
+    "transduction": ("tiny_writer", TinyEcho()),
 }
 
 

@@ -71,6 +71,18 @@ def get(kind: str, key: str) -> Any:
     return import_target(entry(kind, key).target)
 
 
+def key_of(kind: str, found: type) -> str:
+    """Return the key that a class is registered under; the stem of its file if it is not.
+
+    Example:
+        >>> key_of("unit", get("unit", "nmu"))
+        'nmu'
+    """
+    target = f"{found.__module__}:{found.__qualname__}"
+    keys = (entry.key for entry in entries(kind) if entry.target == target)
+    return next(keys, found.__module__.rsplit(".", 1)[-1])
+
+
 def import_target(target: str) -> Any:
     """Import what ``module:name`` or ``file.py:name`` names.
 

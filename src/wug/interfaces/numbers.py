@@ -76,7 +76,7 @@ class Numbers:
             UserError: These are not as many numbers as the network has inputs.
         """
         size = getattr(network, "in_features", None)
-        if not isinstance(size, int) or not hasattr(network, "formula"):
+        if not isinstance(size, int):
             raise UserError(f"lab: {type(network).__name__} does not read a single row of numbers.")
         try:
             inputs = [float(word) for word in text.replace(",", " ").split()]
@@ -86,11 +86,17 @@ class Numbers:
             raise UserError(f"lab: the network reads {size} finite numbers; got {len(inputs)}.")
         x = next(network.parameters()).new_tensor(inputs)
         trace: Any = getattr(network, "trace", None)
-        layers = {} if trace is None else trace(x)
+        try:
+            outputs = Output.of(network(x)).answer.tolist()
+            layers = {} if trace is None else trace(x)
+        except (RuntimeError, IndexError, ValueError) as error:
+            raise UserError(
+                f"lab: {type(network).__name__} does not read a single row of numbers: {error}."
+            ) from None
         return {
             "kind": "numbers",
             "inputs": inputs,
-            "outputs": finite_row(Output.of(network(x)).answer.tolist()),
+            "outputs": finite_row(outputs),
             "layers": [
                 [name, finite_row(value.flatten().tolist())]
                 for name, value in layers.items()

@@ -41,7 +41,8 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
         found["routing"] = routing_of(network, task, found.pop("tokens"))
     if kind == "numbers":
         small = sum(value.numel() for value in network.parameters()) <= MOST_WEIGHTS
-        formulas = read_formula(network).expressions if small else []
+        known = small and hasattr(network, "formula")
+        formulas = read_formula(network).expressions if known else []
         found["formula"] = [str(formula.n(4)) for formula in formulas]
     return found
 

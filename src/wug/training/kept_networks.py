@@ -179,7 +179,7 @@ def keep_network(
     if ":" not in model:
         index.entry("model", model)
     if task is not None:
-        about["task"] = type(task).__module__.rsplit(".", 1)[-1]
+        about["task"] = index.key_of("task", type(task))
         config = cast(dict[str, Json], as_config(task))
         about["task_options"] = {name: v for name, v in config.items() if name != "kind"}
     about |= facts
