@@ -192,6 +192,7 @@ def test_cells_without_intervals_or_numbers_are_told(
     browser.open(page)
     browser.wait("document.querySelector('#agreement').textContent !== ''")
     browser.settle()
+    browser.choose("[data-choice=measure]", "error")
     assert " of 1 cells agree" in browser.texts("#agreement")[0]
     shown = ".plot svg.marks .mark-text.role-mark text"
     assert sorted(t for t in browser.texts(shown) if t in ("–", "diverged")) == ["diverged", "–"]
