@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from wug.cli import show as module
-from wug.cli.show import show
+from wug.cli.show import show, table_beside
 from wug.core import index
-from wug.records import Run, read_run
-from wug.stats.comparison_table import ResultTable, make_table
+from wug.records import read_run
+from wug.report.sources import RunSource, read_source
+from wug.stats.comparison_table import ResultTable
 
 ROOT = Path(__file__).parents[2]
 FIXTURE = ROOT / "tests" / "fixtures" / "shown" / "before.json.xz"
@@ -54,17 +55,21 @@ def same(one: str, other: str, tolerance: float = 1e-6) -> bool:
 @pytest.fixture(autouse=True)
 def _each_table_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the table of a run once and not once for each way to show it."""
-    tables = cache(make_table)
+    tables: dict[tuple[str, ...], ResultTable] = {}
 
-    def table(run: Run, *, measure: str | None = None, **options: Any) -> ResultTable:
-        made = tables(run, **options)
-        return made if measure is None else made.showing(measure)
+    def table(
+        source: RunSource, other: RunSource | None, *, measure: str | None, legacy: bool
+    ) -> ResultTable:
+        key = source.name, other.name if other else "", str(legacy)
+        if key not in tables:
+            tables[key] = table_beside(source, other, measure=None, legacy=legacy)
+        return tables[key] if measure is None else tables[key].showing(measure)
 
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setattr(module, "read_run", cache(read_run))
-    monkeypatch.setattr(module, "make_table", table)
+    monkeypatch.setattr(module, "read_source", cache(read_source))
+    monkeypatch.setattr(module, "table_beside", table)
 
 
 @pytest.mark.parametrize("run", BEFORE)

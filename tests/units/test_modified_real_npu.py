@@ -7,8 +7,8 @@ from torch.testing import assert_close
 from wug.core.errors import UserError
 from wug.core.schedules import Constant, Growth, Ramp
 from wug.tasks.extrapolation.single_module import SingleModule
-from wug.training.engine import Fleet
-from wug.training.plan import Lot, TrainingPlan, Variant
+from wug.training.loop import Training
+from wug.training.plan import Lot, Plan, Variant
 from wug.units.modified_real_npu import ModifiedRealNPU
 
 MACHINE_EPSILON = 2.0**-23
@@ -100,7 +100,7 @@ def test_learns_to_divide():
         labels={},
         task=SingleModule(operation="div"),
         learning_rate=Constant(5e-3),
-        penalty={
+        terms={
             "magnitude": Growth(1e-9, 1e-7, 10, steps // 5),
             "discrete": Ramp(1.0, 4 * steps // 5, steps),
         },
@@ -110,8 +110,8 @@ def test_learns_to_divide():
         build=lambda generator: ModifiedRealNPU(2, 1, generator=generator),
         variants=(variant,),
         seeds=(0, 1),
-        plan=TrainingPlan(steps=steps),
+        plan=Plan(steps=steps, watched=("validation", "test")),
     )
-    for result in Fleet(lot, device=torch.device("cpu"), compiled=False).train():
+    for result in Training(lot, device=torch.device("cpu"), compiled=False).train():
         assert result.outcome["solved"]
         assert result.outcome["weights"] == {"weight": [[1.0, -1.0]], "gate": [1.0, 1.0]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +212,8 @@ def read_fit(folder: Path) -> SavedFit:
     except OSError as error:
         raise UserError(f"{folder} holds no fit: {FILE_NAME}: {reason_of(error)}.") from None
     except ValueError as error:
-        raise UserError(f"{path} is damaged: {error}. Fit again.") from None
+        kind = "it is not JSON: " if isinstance(error, JSONDecodeError) else ""
+        raise UserError(f"{path} is damaged: {kind}{error}. Fit again.") from None
     if not isinstance(data, dict) or data.get("format") not in (FORMAT, FORMAT_WITH_FUNCTIONS):
         raise UserError(f"{path} is not a fit of a format that this wug reads. Fit again.")
     try:

@@ -32,9 +32,11 @@ def solved_runs(source: RunSource) -> Chart | None:
     order = {column: place for place, column in enumerate(table.columns)}
     rows = []
     for record in source.records:
-        if record.outcome["solved"]:
+        step = record.outcome.get("solved_at")
+        # A test may be solved although no evaluation during training met the threshold.
+        if record.outcome["solved"] and is_number(step):
             name = label([str(record.key.get(field)) for field in table.fields])
-            column, step = str(record.key.get(source.column_field)), record.outcome["solved_at"]
+            column = str(record.key.get(source.column_field))
             rows.append([name, column, record.seed, step, order[column]])
     if not rows:
         return None
