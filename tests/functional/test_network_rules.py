@@ -83,3 +83,27 @@ def test_updates_find_their_buffers_and_statistics():
 @pytest.mark.parametrize("rule", ["penalty", "project"])
 def test_rules_of_units(rule):
     assert has_rule(network(), rule) and not has_rule(nn.Linear(1, 1), rule)
+
+
+class Chooses(nn.Module):
+    """A network with options that are called as rules are."""
+
+    def __init__(self):
+        super().__init__()
+        self.update, self.penalty, self.project = "select", 0.5, True
+        self.unit = NMU(2, 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"), [("update", False), ("penalty", True), ("project", True)]
+)
+def test_an_option_with_the_name_of_a_rule_is_no_rule(method, expected):
+    assert has_rule(Chooses(), method) is expected
+
+
+def test_the_unit_inside_speaks_for_itself():
+    network = Chooses()
+    params = {"unit.weight": torch.tensor([[1.5, 0.25]])}
+    assert project(network, params)["unit.weight"].tolist() == [[1.0, 0.25]]
+    assert set(penalties(network, params)) == {"unit.penalty"}
+    assert update(network, {}, {}) == {}
