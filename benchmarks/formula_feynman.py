@@ -15,6 +15,7 @@ import csv
 import json
 import math
 import re
+import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from wug.analysis.formula import Formula
 from wug.estimators.formula_text import read_formula_text
+from wug.sources.files import plain_path
 
 Array = NDArray[np.float64]
 Record = dict[str, Any]
@@ -176,7 +178,7 @@ def rates(records: Sequence[Record]) -> str:
 
 
 def main(
-    data: tyro.conf.Positional[Path],
+    data: tyro.conf.Positional[Path | None] = None,
     methods: tuple[str, ...] = ("wug",),
     noise: float = 0.0,
     time_limit: float = 30.0,
@@ -185,11 +187,12 @@ def main(
     only: tuple[str, ...] = (),
     kind: Literal["all", "arithmetic", "functions"] = "all",
     out: Path = Path("benchmarks/results/feynman.jsonl"),
+    smoke: bool = False,
 ) -> None:
     """Measure what is not measured yet, and write the table.
 
     Args:
-        data: FeynmanEquations.csv.
+        data: FeynmanEquations.csv; where wug data finds it if not given.
         methods: Of wug, pyoperon and gplearn.
         noise: Standard deviation of the noise as a share of the targets' own.
         time_limit: Seconds per fit.
@@ -198,7 +201,12 @@ def main(
         only: Keys of equations; all by default.
         kind: Which equations.
         out: Where the records are.
+        smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
+    data = data or plain_path("feynman", "FeynmanEquations.csv")
+    if smoke:
+        only, time_limit = ("I.6.2a", "I.12.1"), 2.0
+        out = Path(tempfile.mkdtemp()) / out.name
     from wug.estimators import search
 
     if clock == "processor":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import tyro
 from wug.estimators import ArithmeticRegressor, search
 from wug.estimators.candidate import Candidate
 from wug.estimators.constants import coefficients_among, constants_of
+from wug.sources.files import plain_path
 
 CLOSE = 1.01
 
@@ -64,22 +66,28 @@ def measure(path: Path, seconds: float) -> dict[str, Any]:
 
 
 def main(
-    folder: tyro.conf.Positional[Path],
+    folder: tyro.conf.Positional[Path | None] = None,
     seconds: float = 15.0,
     out: Path = Path("benchmarks/results/nist.jsonl"),
+    smoke: bool = False,
 ) -> None:
     """Measure the data sets that are not measured yet.
 
     Args:
-        folder: With the .dat files.
+        folder: With the .dat files; where wug data finds them if not given.
         seconds: Processor time of each fit.
         out: Where the records are.
+        smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
+    paths = sorted((folder or plain_path("nist", "DanWood.dat").parent).glob("*.dat"))
+    if smoke:
+        paths, seconds = paths[:1], 1.0
+        out = Path(tempfile.mkdtemp()) / out.name
     search.CLOCK = time.process_time
     lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
     done = {json.loads(line)["data"] for line in lines}
     out.parent.mkdir(parents=True, exist_ok=True)
-    for path in sorted(folder.glob("*.dat")):
+    for path in paths:
         if path.stem not in done:
             record = measure(path, seconds)
             with out.open("a", encoding="utf-8") as file:

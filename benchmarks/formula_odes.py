@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import tyro
 from scipy.integrate import solve_ivp
 
 from wug.estimators.odes import find_odes
+from wug.sources.files import read
 
 RECOVERED = 1e-3
 
@@ -65,20 +67,30 @@ def measure(system: dict[str, Any], seconds: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def unpacked(path: Path) -> bytes:
+    """Return the content of a file, packed or not."""
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
 def main(
-    data: tyro.conf.Positional[Path],
+    data: tyro.conf.Positional[Path | None] = None,
     seconds: float = 30.0,
     out: Path = Path("benchmarks/results/odebench.jsonl"),
+    smoke: bool = False,
 ) -> None:
     """Measure the systems that are not measured yet.
 
     Args:
-        data: The published systems.
+        data: The published systems, as JSON; where wug data finds them if not given.
         seconds: Processor time for each system.
         out: Where the records are.
+        smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
-    with gzip.open(data, "rt", encoding="utf-8") as file:
-        systems = json.load(file)
+    content = read("odebench", "strogatz_extended.json") if data is None else unpacked(data)
+    systems = json.loads(content)
+    if smoke:
+        systems, seconds = systems[:1], 1.0
+        out = Path(tempfile.mkdtemp()) / out.name
     lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
     done = {(json.loads(line)["id"], json.loads(line)["limit"]) for line in lines}
     out.parent.mkdir(parents=True, exist_ok=True)

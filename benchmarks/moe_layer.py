@@ -97,6 +97,7 @@ def main(
     backends: tuple[str, ...] = ("auto",),
     repeats: int = 5,
     threads: int = 1,
+    smoke: bool = False,
 ) -> dict[str, float]:
     """Print the times of dense block and mixtures, their ratios, and where the time goes.
 
@@ -111,7 +112,11 @@ def main(
         backends: Of the mixture.
         repeats: Measurements of each, in turn; their medians count.
         threads: Of torch.
+        smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
+    if smoke:
+        tokens, features, num_experts, expert_features, top_k = 64, 16, 8, 8, 2
+        growth, backends, repeats = (4, 8), ("auto", "grouped", "loop"), 1
     torch.set_num_threads(threads)
     found: dict[str, float] = {}
 

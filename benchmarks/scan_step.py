@@ -145,7 +145,13 @@ def batches(examples: PairSet, size: int, number: int, bucketed: bool) -> list[P
     return [examples[row].trimmed() for row in rows]
 
 
-def main(threads: int = 1, repeats: int = 5, size: int = BATCH, number: int = 8) -> None:
+def main(
+    threads: int = 1,
+    repeats: int = 5,
+    size: int = BATCH,
+    number: int = 8,
+    smoke: bool = False,
+) -> None:
     """Print the times of a step and their ratios.
 
     Args:
@@ -153,7 +159,10 @@ def main(threads: int = 1, repeats: int = 5, size: int = BATCH, number: int = 8)
         repeats: Measurements of each, in turn; their medians count.
         size: Pairs in a batch.
         number: Batches of a measurement: of ours, from the shortest to the longest.
+        smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
+    if smoke:
+        repeats, size, number = 1, 16, 2
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
     examples = TASK.examples("train")

@@ -68,14 +68,15 @@ def make_folder(folder: Path) -> None:
     import torch
     from safetensors.torch import load_file, save_file
 
-    from wug.lab import keep
     from wug.models.arithmetic_stack import ArithmeticStack
     from wug.models.ndr import NDR
     from wug.tasks.productivity.ctl import CTL
+    from wug.training.kept_networks import keep_network
 
     options = {"in_features": 4, "out_features": 1, "units": ["nau", "nmu"], "hidden_features": 2}
     good = folder / "good" / "models" / "stack.safetensors"
-    keep(good, ArithmeticStack(4, 1), model="arithmetic_stack", options=options)
+    stack = ArithmeticStack(4, 1)
+    keep_network(good, stack.state_dict(), model="arithmetic_stack", options=options)
     task = CTL(order="forward")
     small = {"features": 16, "hidden_features": 32, "num_steps": 3}
     weights = NDR(task.num_tokens, task.num_classes, **small, generator=torch.Generator())
@@ -252,14 +253,19 @@ def soak(
     return answers, samples
 
 
-def main(requests: int = 2_000, clients: int = 50, minutes: float = 5.0) -> int:
+def main(
+    requests: int = 2_000, clients: int = 50, minutes: float = 5.0, smoke: bool = False
+) -> int:
     """Measure and print.
 
     Args:
         requests: How many hostile requests.
         clients: How many clients soak the server.
         minutes: For how long.
+        smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
+    if smoke:
+        requests, clients, minutes = 60, 3, 0.1
     with tempfile.TemporaryDirectory() as place:
         make_folder(Path(place))
         with serving(Path(place)) as (process, port):

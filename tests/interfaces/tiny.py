@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from wug.core.errors import UserError
 from wug.core.registry import register
 from wug.core.schedules import Constant
 from wug.functional.output import Output
@@ -77,7 +78,10 @@ class TinyLabels:
         return SequenceSet.from_lists(rows, [row[-1] for row in rows], [4] * 40)
 
     def encode(self, text):
-        return [self.tokens.index(word) for word in text.split()]
+        words = text.split()
+        if not words or not set(words) <= set(self.tokens):
+            raise UserError(f"{text!r} is no problem of a, b and c.")
+        return [self.tokens.index(word) for word in words]
 
     def decode(self, tokens):
         return " ".join(self.tokens[token] for token in tokens)

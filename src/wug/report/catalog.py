@@ -132,7 +132,7 @@ def layout(value: object, measures: Set[str]) -> dict[str, Any]:
         "column": text(given.get("column")),
         "row_order": [tuple(map(str, row)) for row in orders[0]],
         "column_order": [str(column) for column in orders[1]],
-        "measure": measure if measure in measures else "success",
+        "measure": measure if isinstance(measure, str) and measure in measures else "success",
         "baseline": given.get("baseline") if isinstance(given.get("baseline"), str) else None,
     }
 

@@ -36,6 +36,7 @@ def with_tensors(network: nn.Module, function: Callable[..., Any]) -> Callable[.
         function: (network, *arguments) -> anything.
 
     Example:
+        >>> import torch
         >>> apply = with_tensors(nn.Linear(1, 1), lambda network, x: 2 * network(x))
         >>> apply({"weight": torch.ones(1, 1), "bias": torch.zeros(1)}, torch.ones(1))
         tensor([2.])
