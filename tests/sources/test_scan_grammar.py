@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.core.errors import UserError
-from wug.functional import scan_grammar as scan
+from wug.sources import scan_grammar as scan
 
 phrases = st.sampled_from(scan.phrases())
 

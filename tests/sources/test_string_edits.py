@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.core.errors import UserError
-from wug.functional import string_edits as edits
+from wug.sources import string_edits as edits
 from wug.sources.files import lines
 
 strings = st.lists(st.sampled_from(edits.SYMBOLS), min_size=1, max_size=5).map(" ".join)

@@ -6,28 +6,19 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from wug.core.errors import UserError, require_choice, unknown_name
-from wug.core.folders import MANIFEST, find_run
+from wug.core.folders import MANIFEST
+from wug.core.result_names import find_results
 from wug.records import write_atomic
-from wug.report import table_text
-from wug.report.charts import Chart
-from wug.report.figures import figures
-from wug.report.heatmap import to_svg
-from wug.report.site import page_kinds
-from wug.report.sources import (
-    FORMULA,
-    RunSource,
-    Sources,
-    read_formula,
-    read_source,
-    with_layouts,
-)
-from wug.stats.comparison_table import ResultTable, relative_to_baseline, table_of
-from wug.stats.measures import MeasureError
+
+if TYPE_CHECKING:
+    from wug.report.charts import Chart
+    from wug.report.sources import RunSource, Sources
+    from wug.stats.comparison_table import ResultTable
 
 
 def show(
@@ -49,8 +40,9 @@ def show(
     """Show the results of a run, of yours or of those that ship with wug.
 
     Args:
-        run: A run folder, or an experiment: its latest run here, else our shipped results. With
-            --figure also the folder of a fit.
+        run: A run folder, or an experiment: its latest run here, else our shipped results;
+            EXPERIMENT@shipped and EXPERIMENT@RUN name one of them. With --figure also the folder
+            of a fit.
         measure: What the cells hold, such as success, error, accuracy or solved_at, or a path in
             the outcomes, such as final.test.accuracy; the table's own measure if not given.
         relative: Errors in per cent of those of the experiment's baseline row.
@@ -73,8 +65,14 @@ def show(
         raise UserError("show: --out is for a chart; name one with --figure.")
     if is_fit(run):
         raise UserError(f"show: {run} is a fit; name one of its charts with --figure.")
-    opened = read_source(find_run(run), run)
-    other = None if against is None else read_source(find_run(against), against)
+    from wug.report import table_text
+    from wug.report.heatmap import to_svg
+    from wug.report.sources import read_source
+    from wug.stats.comparison_table import relative_to_baseline
+    from wug.stats.measures import MeasureError
+
+    opened = read_source(find_results(run), run)
+    other = None if against is None else read_source(find_results(against), against)
     try:
         table = table_beside(opened, other, measure=measure, legacy=legacy)
     except MeasureError as error:
@@ -118,6 +116,8 @@ def table_beside(
     Raises:
         MeasureError: There is no such measure.
     """
+    from wug.stats.comparison_table import table_of
+
     against = None if other is None else other.records
     table = table_of(
         source.experiment,
@@ -140,6 +140,8 @@ def complain(source: RunSource) -> None:
 
 def is_fit(name: str) -> bool:
     """Say whether a name is that of a folder with a fit and no run."""
+    from wug.report.sources import FORMULA
+
     return (Path(name) / FORMULA).is_file() and not (Path(name) / MANIFEST).is_file()
 
 
@@ -150,17 +152,22 @@ def opened_sources(run: str, against: str | None) -> Sources:
         run: A run folder, an experiment, or the folder of a fit.
         against: Another run folder or experiment.
     """
+    from wug.report.sources import Sources, read_formula, read_source, with_layouts
+
     if is_fit(run):
         if against is not None:
             raise UserError(f"show: --against compares runs; {run} is a fit.")
         return Sources(runs=(), fits=(read_formula(Path(run), run),), entries={})
-    folders = [find_run(name) for name in (run, against) if name is not None]
+    folders = [find_results(name) for name in (run, against) if name is not None]
     runs = with_layouts(read_source(folder, folder.name) for folder in folders)
     return Sources(runs=tuple(runs), entries={})
 
 
 def write_figure(sources: Sources, name: str, path: Path) -> None:
     """Write one chart as a picture, or the table behind it."""
+    from wug.report.figures import figures
+    from wug.report.site import page_kinds
+
     charts = figures(sources, page_kinds())
     if name not in charts:
         raise unknown_name("figure", name, charts)

@@ -77,3 +77,14 @@ class ResultName:
             if found:
                 return found[0].parent
         raise UserError(f"{self.experiment} has no run {self.run!r} here, nor in what ships.")
+
+
+def find_results(name: str) -> Path:
+    """Resolve a folder, ``EXPERIMENT`` or ``EXPERIMENT@RUN`` to a folder with a run.
+
+    Raises:
+        UserError: There is none.
+    """
+    if "@" in name and not Path(name).is_dir():
+        return ResultName.parse(name).folder()
+    return find_run(name)

@@ -226,8 +226,9 @@ def read_fit(folder: Path) -> SavedFit:
             expression=data["expression"],
             candidate=weights_from_json(data["weights"]),
         )
-        if fit.candidate.exponents.shape[1:] != (len(fit.columns),):
-            raise ValueError("the exponents must be one for each column")
+        factors = len(fit.columns) + len(fit.candidate.functions)
+        if fit.candidate.exponents.shape[1:] != (factors,):
+            raise ValueError("the exponents must be one for each column and function")
         fit.predict(np.ones((1, len(fit.columns))))
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError) as error:
         raise UserError(f"{path} is damaged: {error!r}. Fit again.") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -19,7 +19,14 @@ from wug.estimators.leftover import ENOUGH_FOR_TREES, can_be_tested, something_l
 from wug.estimators.scoring import Scored, description_length, front_of
 from wug.estimators.screening import views
 from wug.estimators.simpler import small_formulas, smaller_forms
-from wug.estimators.stages import FEW_INPUTS, Stage, first_stages, later_stages, sum_stage
+from wug.estimators.stages import (
+    FEW_INPUTS,
+    Stage,
+    first_stages,
+    later_stages,
+    quick_stages,
+    sum_stage,
+)
 
 Status = Literal["exact", "noisy", "approximate", "incomplete", "undecided", "none"]
 
@@ -162,9 +169,8 @@ class Search:
             yield from ((None, stage) for stage in later_stages(self.limits, num_inputs))
             return
         screened = views(self.data, SCREENED)
-        for indices in screened:  # polynomials of few inputs take no time
-            quick = (*first_stages(self.limits), *later_stages(self.limits, len(indices)))
-            yield from ((indices, stage) for stage in quick[:3])
+        for indices in screened:
+            yield from ((indices, stage) for stage in quick_stages(self.limits))
         yield None, sum_stage()
         for indices in screened:
             yield from ((indices, stage) for stage in later_stages(self.limits, len(indices)))
@@ -195,6 +201,11 @@ class Search:
         if not np.isfinite(relative):
             return
         met = self.meets(candidate) if relative < ALMOST_MET else False
+        if relative < ALMOST_MET and not met:
+            whole = with_whole_coefficients(candidate)
+            if self.meets(whole):
+                candidate, met = whole.used_terms(), True
+                relative, error = self.errors_of(candidate)
         if relative < ALMOST_MET and not met:
             data = self.data.rows(np.full(len(self.data.target), True))
             polished = refitted(
@@ -283,6 +294,13 @@ class Search:
         if left:
             return "incomplete"
         return "none" if 1 - best.relative_error**2 < LEAST_EXPLAINED else "noisy"
+
+
+def with_whole_coefficients(candidate: Candidate) -> Candidate:
+    """Return a formula with those coefficients rounded that are almost whole numbers."""
+    nearest = np.round(candidate.coefficients)
+    close = np.abs(candidate.coefficients - nearest) < ALMOST_MET
+    return replace(candidate, coefficients=np.where(close, nearest, candidate.coefficients))
 
 
 def deviation(target: Array, weight: Array) -> float:

@@ -53,6 +53,13 @@ def first_stages(limits: Limits) -> Iterator[Stage]:
         yield Stage([Monomials(1)], may_end=False)
 
 
+def quick_stages(limits: Limits) -> Iterator[Stage]:
+    """Yield what takes no time on a few of many inputs, and decides nothing."""
+    yield from first_stages(limits)
+    if limits.max_terms > 1 and limits.operations & {"mul", "pow"}:
+        yield Stage([Polynomial(2), Polynomial(3)], may_end=False)
+
+
 def sum_stage() -> Stage:
     """Return the products of powers of sums over all inputs."""
     return Stage([Sums(powers) for powers in SUM_POWERS])

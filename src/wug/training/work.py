@@ -72,6 +72,8 @@ def work(experiment: Trainings, folder: Path, options: WorkOptions) -> int:
                 if ours:
                     for block in missing(lot, store.finished()):
                         added += train_parts(experiment, block, store, options)
+                    # Killed between its records and here, a lot leaves a checkpoint behind.
+                    store.checkpoint_path(lot.name).unlink(missing_ok=True)
         waiting = [lot for lot in waiting if lot not in ready]
         if waiting and not ready:
             time.sleep(POLL_SECONDS)  # what they need is in the hands of another process

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 import sympy
 
-from wug.functional import mathematics_questions as questions
+from wug.tasks.productivity import _mathematics_questions as questions
 
 LEVELS = range(1, 6)
 

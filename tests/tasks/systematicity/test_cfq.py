@@ -53,7 +53,7 @@ def test_what_is_not_there(folder, tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"mcd2.json can't be read"):
         CFQ(folder=folder, division="mcd2").pairs("train")
     monkeypatch.setenv("WUG_DATA", str(tmp_path / "nothing"))
-    with pytest.raises(UserError, match=r"the data file cfq/splits/mcd1.json is not here"):
+    with pytest.raises(UserError, match=r"cfq/splits/mcd1.json can't be read"):
         CFQ().pairs("train")
     (tmp_path / "dataset.json").write_text("[{}]")
     with pytest.raises(UserError, match="questionPatternModEntities' is missing"):

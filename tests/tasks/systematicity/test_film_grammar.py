@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from wug.functional import film_grammar as films
+from wug.tasks.systematicity import _film_grammar as films
 
 NAME = ("names", "name")
 PRODUCED = ("active", ("produce",), NAME)

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.core.errors import UserError
-from wug.functional import logical_forms as forms
 from wug.sources.files import lines
+from wug.tasks.systematicity import _logical_forms as forms
 
 SENTENCE = "A girl hoped that Emma ate the cake on a table ."
 COGS = (

@@ -161,7 +161,8 @@ def mean_gate(network: nn.Module, task: ArithmeticDataset) -> dict[str, float]:
     """Return the mean gate of the output layer, on IID validation."""
     lower, upper = cast(ArithmeticStack, network).layers
     hidden = lower(task.evaluation_inputs("validation"))
-    return {"gate": float(torch.sigmoid(weighted_sum(hidden, cast(Tensor, upper.gate))).mean())}
+    gate = torch.sigmoid(weighted_sum(hidden, cast(Tensor, upper.gate)))
+    return {"gate": gate.mean().item()}
 
 
 def cells_by_gate(records: Sequence[Record]) -> dict[Key, Cell]:
