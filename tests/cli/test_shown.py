@@ -68,7 +68,7 @@ def _each_table_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setattr(module, "read_source", cache(read_source))
+    monkeypatch.setattr("wug.report.sources.read_source", cache(read_source))
     monkeypatch.setattr(module, "table_beside", table)
 
 
