@@ -26,8 +26,8 @@ from torch import Tensor, nn
 
 from wug.functional.transduction import counted, decoder_inputs, decoder_targets
 from wug.models.encoder_decoder import EncoderDecoder
-from wug.sources.buckets import bucketed_batches
 from wug.sources.pairs import PairSet
+from wug.sources.samplers import Bucketed
 from wug.tasks.productivity.scan_length import ScanLength
 
 FEATURES, HIDDEN, HEADS, LAYERS, BATCH = 128, 256, 8, 3, 256
@@ -137,7 +137,8 @@ def batches(examples: PairSet, size: int, number: int, bucketed: bool) -> list[P
     """Return batches that stand for the mix of a whole pass, each no wider than its longest."""
     generator = torch.Generator().manual_seed(0)
     if bucketed:
-        rows = bucketed_batches(examples.source_lengths, examples.target_lengths, size, generator)
+        choose = Bucketed().chooser(examples.lengths, examples.levels, size)
+        rows = torch.stack([choose((0,), step) for step in range(len(examples) // size)])
         rows = rows[examples.target_lengths[rows].float().mean(1).argsort()]
         rows = rows[torch.linspace(0, len(rows) - 1, number).round().long()]
     else:

@@ -23,9 +23,6 @@ Terms = dict[str, tuple[Tensor, Tensor]]
 Counts = dict[str, Tensor]
 """Measures by name: float64 tensor (group, 2) of sums and counts, which add up over batches."""
 
-Values = Mapping[str, Mapping[str, float]]
-"""split -> measure -> number."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
@@ -91,16 +88,6 @@ class Interface(Protocol):
             UserError: The text is no problem of the task.
         """
         ...
-
-
-def solves(values: Values, split: str, measure: str, threshold: float) -> bool:
-    """Say whether a measure is at most the threshold: the one meaning of solved.
-
-    Example:
-        >>> solves({"test": {"error": 0.01}}, "test", "error", 0.01)
-        True
-    """
-    return values[split][measure] <= threshold
 
 
 def count(sums: Tensor, group: Tensor | None, num_groups: int) -> Tensor:

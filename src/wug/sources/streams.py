@@ -80,9 +80,14 @@ class NumberStream(OneStage):
 
 
 class NumberTask:
-    """A task on numbers that are drawn inside the training program."""
+    """A task on numbers that are drawn inside the training program.
+
+    Attributes:
+        draws_inside: Says so without making the source.
+    """
 
     interface: ClassVar[str] = "numbers"
+    draws_inside: ClassVar[bool] = True
 
     def source(self: Any, batch_size: int, **_: Any) -> NumberStream:
         """Return where its batches come from."""

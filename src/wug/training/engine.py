@@ -121,9 +121,5 @@ def choose_engine(lot: Lot) -> Literal["stacked", "single"]:
     if asked != "auto":
         return asked
     # What is drawn inside the program is made for many; else one network fills a core.
-    return "stacked" if stacks and (lot.num_replicas > 1 or draws_inside(lot)) else "single"
-
-
-def draws_inside(lot: Lot) -> bool:
-    """Say whether a lot's batches are drawn by its training program."""
-    return bool(lot.task.source(lot.plan.batch_size).traced)
+    inside = getattr(lot.task, "draws_inside", False)
+    return "stacked" if stacks and (lot.num_replicas > 1 or inside) else "single"
