@@ -6,12 +6,16 @@ from torch import nn
 from torch.testing import assert_close
 
 from wug.functional.initialise import (
+    fill_attention_jointly,
     fill_equal_rows,
     fill_normal,
     fill_uniform,
     kaiming_bound,
     xavier_bound,
 )
+from wug.layers.absolute_attention import AbsoluteAttention
+from wug.layers.absolute_relative_attention import AbsoluteRelativeAttention
+from wug.layers.relative_attention import RelativeAttention
 
 
 def generator():
@@ -66,3 +70,20 @@ def test_equal_rows():
     assert_close(lengths, lengths[:1].expand(40))
     assert weight.std().item() == pytest.approx(0.3, rel=1e-3)
     assert weight.mean().item() == pytest.approx(0, abs=0.01)
+
+
+def test_attention_as_in_the_code_of_the_data_router():
+    weight_in, weight_out = torch.empty(384, 128), torch.empty(128, 128)
+    fill_attention_jointly(weight_in, weight_out, generator())
+    queries, others = weight_in[:128], weight_in[128:]
+    # The deviations were measured on the authors' network with 128 features.
+    for weight, deviation in ((queries, 0.0884), (others, 0.0722), (weight_out, 0.0510)):
+        assert weight.square().mean().sqrt().item() == pytest.approx(deviation, rel=0.02)
+
+
+@pytest.mark.parametrize("layer", [AbsoluteAttention, RelativeAttention, AbsoluteRelativeAttention])
+def test_attentions_can_start_so(layer):
+    drawn = layer(128, 4, initial="csordas2022", generator=generator())
+    assert drawn.weight_out.abs().max() <= 128**-0.5
+    assert drawn.weight_in[128:].abs().max() <= xavier_bound(128, 256)
+    assert drawn.weight_in[:128].abs().max() > xavier_bound(128, 256)

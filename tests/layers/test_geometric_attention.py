@@ -154,3 +154,24 @@ def test_bad_arguments():
         GeometricAttention(8, 3)
     with pytest.raises(UserError, match="dropout_of must be one of queries, keys; got 'values'"):
         GeometricAttention(8, dropout_of="values")
+
+
+def deviation(weight):
+    """What the numbers of a uniform weight deviate by, as the papers' initial weights are given."""
+    return weight.detach().square().mean().sqrt().item()
+
+
+def test_initial_weights_of_the_second_paper():
+    generator = torch.Generator().manual_seed(0)
+    layer = GeometricAttention(256, 4, biases=True, initial="csordas2022ctl", generator=generator)
+    q, k, v = layer.weight_in.chunk(3)
+    per_head, full = math.sqrt(2 / (256 + 64)), math.sqrt(2 / (256 + 256))
+    for weight in (q, k[:128], v[:128]):
+        assert deviation(weight) == pytest.approx(per_head, rel=0.01)
+    for weight in (k[128:], v[128:], layer.weight_out):
+        assert deviation(weight) == pytest.approx(full, rel=0.01)
+    for bias in (layer.query_bias, layer.other_biases):
+        assert bias.abs().max() <= 1 / 16
+        assert deviation(bias) == pytest.approx(1 / 16 / math.sqrt(3), rel=0.15)
+    # As measured on the authors' network: keys and values together.
+    assert deviation(torch.cat([k, v])) == pytest.approx(0.0714, abs=5e-4)

@@ -34,6 +34,25 @@ def xavier_bound(in_features: int, out_features: int) -> float:
     return math.sqrt(6 / (in_features + out_features))
 
 
+def fill_attention_jointly(
+    weight_in: Tensor, weight_out: Tensor, generator: torch.Generator | None
+) -> None:
+    """Fill the matrices of an attention as the code of csordas2022 does.
+
+    Queries start Xavier-uniform, keys and values as one Xavier-uniform matrix with twice the
+    outputs, and the projection of what was read as torch's linear layers do.
+
+    Shape:
+        weight_in (3 features, features): queries, keys, values below each other; weight_out
+        (features, features).
+    """
+    features = weight_in.shape[1]
+    bounds = (xavier_bound(features, features), xavier_bound(features, 2 * features))
+    for weight, bound in zip((weight_in[:features], weight_in[features:]), bounds, strict=True):
+        fill_uniform(weight, -bound, bound, generator)
+    fill_uniform(weight_out, -(features**-0.5), features**-0.5, generator)
+
+
 def kaiming_bound(in_features: int) -> float:
     """Half-width of He's uniform distribution for rectifiers (he2015)."""
     return math.sqrt(6 / in_features)

@@ -7,10 +7,12 @@ with positions added to the embeddings it is the absolute transformer, without a
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from wug.core.errors import require_choice
 from wug.core.registry import register
 from wug.functional.attention import (
     head_features,
@@ -19,7 +21,7 @@ from wug.functional.attention import (
     mix_values,
     project_heads,
 )
-from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.initialise import fill_attention_jointly, fill_uniform, xavier_bound
 from wug.functional.streams import dropout as drop
 
 
@@ -46,13 +48,17 @@ class AbsoluteAttention(nn.Module):
 
     Departures:
         The paper does not say where the weights start; here each of the four matrices is
-        Xavier-uniform. The models of csordas2023 have no dropout here.
+        Xavier-uniform (``initial="csordas2022"`` as in csordas2023's code, whose models have no
+        dropout here).
 
     Args:
         features: Number of features of a column.
         num_heads: Number of heads, which share the features.
         dropout: Share of the attention weights that are dropped in training.
         causal: Whether a column reads itself and those before it alone, as in a decoder.
+        initial: Initial matrices: ``"xavier"``, or ``"csordas2022"`` as in the code of
+            the published rows: keys and values as one Xavier-uniform matrix, the projection of
+            what was read as torch's linear layers.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -82,6 +88,7 @@ class AbsoluteAttention(nn.Module):
         *,
         dropout: float = 0.0,
         causal: bool = False,
+        initial: Literal["xavier", "csordas2022"] = "xavier",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -89,7 +96,9 @@ class AbsoluteAttention(nn.Module):
         super().__init__()
         self.scale = 1 / math.sqrt(head_features("AbsoluteAttention", features, num_heads))
         self.in_features = self.out_features = features
+        require_choice("AbsoluteAttention", "initial", initial, ("xavier", "csordas2022"))
         self.num_heads, self.dropout, self.causal = num_heads, dropout, causal
+        self.initial = initial
         empty = torch.empty(3 * features, features, device=device, dtype=dtype)
         self.weight_in = nn.Parameter(empty)
         self.weight_out = nn.Parameter(empty.new_empty(features, features))
@@ -97,6 +106,8 @@ class AbsoluteAttention(nn.Module):
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""
+        if self.initial == "csordas2022":
+            return fill_attention_jointly(self.weight_in, self.weight_out, generator)
         bound = xavier_bound(self.in_features, self.in_features)
         for weight in (self.weight_in, self.weight_out):
             fill_uniform(weight, -bound, bound, generator)

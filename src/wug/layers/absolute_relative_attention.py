@@ -22,7 +22,7 @@ from wug.functional.attention import (
     mix_values,
     project_heads,
 )
-from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.initialise import fill_attention_jointly, fill_uniform, xavier_bound
 from wug.functional.positions import sinusoidal_encoding
 from wug.functional.streams import dropout as drop
 
@@ -56,7 +56,8 @@ class AbsoluteRelativeAttention(nn.Module):
         The equations are those of one head, so every head has its own gate, as in the authors'
         code. The code has p_{j-i} for the p_{i-j} that is printed (the same up to the sign of
         columns of W_p) and the scale, which is not. Places count from 0. The projections start
-        Xavier-uniform, the gate as a linear layer of torch.
+        Xavier-uniform (``initial="csordas2022"`` as in the code), the gate as a linear layer of
+        torch.
 
     Args:
         features: Number of features of a column.
@@ -64,6 +65,9 @@ class AbsoluteRelativeAttention(nn.Module):
         dropout: Share of the channels, of content and of position, that are dropped in training.
         dropout_of: Whose channels: ``"queries"`` as csordas2023 says, or ``"keys"`` as in its code.
         learned_scale: Whether the scale, one for all heads, is trained.
+        initial: Initial matrices: ``"xavier"``, or ``"csordas2022"`` as in the code of
+            the published rows: keys and values as one Xavier-uniform matrix, the projection of
+            what was read as torch's linear layers.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -93,6 +97,7 @@ class AbsoluteRelativeAttention(nn.Module):
         dropout: float = 0.0,
         dropout_of: Literal["queries", "keys"] = "queries",
         learned_scale: bool = True,
+        initial: Literal["xavier", "csordas2022"] = "xavier",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -100,7 +105,9 @@ class AbsoluteRelativeAttention(nn.Module):
         super().__init__()
         self.channels = head_features("AbsoluteRelativeAttention", features, num_heads)
         require_choice("AbsoluteRelativeAttention", "dropout_of", dropout_of, ("queries", "keys"))
+        require_choice("AbsoluteRelativeAttention", "initial", initial, ("xavier", "csordas2022"))
         self.in_features = self.out_features = features
+        self.initial = initial
         self.num_heads, self.dropout, self.dropout_of = num_heads, dropout, dropout_of
         empty = torch.empty(3 * features, features, device=device, dtype=dtype)
         self.weight_in = nn.Parameter(empty)
@@ -121,6 +128,8 @@ class AbsoluteRelativeAttention(nn.Module):
         bound = xavier_bound(self.in_features, self.in_features)
         for weight in (self.weight_in, self.weight_position, self.weight_out):
             fill_uniform(weight, -bound, bound, generator)
+        if self.initial == "csordas2022":
+            fill_attention_jointly(self.weight_in, self.weight_out, generator)
         bound = 1 / math.sqrt(self.in_features)
         for weight in (self.weight_gate, self.bias_gate):
             fill_uniform(weight, -bound, bound, generator)

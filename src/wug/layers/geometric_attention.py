@@ -47,6 +47,7 @@ class GeometricAttention(nn.Module):
     Departures:
         The text does not say where the matrices start; here as in its code: Xavier-uniform for one
         head's share of the outputs (of the inputs for weight_out), directions as torch's linear.
+        The code of csordas2022ctl has others (``initial="csordas2022ctl"``).
 
     Args:
         features: Number of features of a column.
@@ -57,6 +58,9 @@ class GeometricAttention(nn.Module):
         normalise: Whether the weights of a target are divided by their sum, as for csordas2023's
             models without a copy gate.
         biases: Whether keys and values have biases too, as in csordas2022ctl's code.
+        initial: Initial weights: ``"csordas2022"`` as above, or ``"csordas2022ctl"``: keys and
+            values of the second half of the heads, and weight_out, Xavier-uniform for all heads'
+            share, biases as torch's linear layers.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -88,6 +92,7 @@ class GeometricAttention(nn.Module):
         directional: bool = True,
         normalise: bool = False,
         biases: bool = False,
+        initial: Literal["csordas2022", "csordas2022ctl"] = "csordas2022",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -95,7 +100,9 @@ class GeometricAttention(nn.Module):
         super().__init__()
         self.channels = head_features("GeometricAttention", features, num_heads)
         require_choice("GeometricAttention", "dropout_of", dropout_of, ("queries", "keys"))
+        require_choice("GeometricAttention", "initial", initial, ("csordas2022", "csordas2022ctl"))
         self.in_features = self.out_features = features
+        self.initial = initial
         self.num_heads, self.dropout, self.dropout_of = num_heads, dropout, dropout_of
         self.normalise, self.directional = normalise, directional
         empty = torch.empty(3 * features, features, device=device, dtype=dtype)
@@ -125,6 +132,24 @@ class GeometricAttention(nn.Module):
             if bias is not None:
                 nn.init.zeros_(bias)
         nn.init.constant_(self.content_scale, 1 / math.sqrt(self.channels))
+        if self.initial == "csordas2022ctl":
+            self._reset_as_ctl(generator)
+
+    def _reset_as_ctl(self, generator: torch.Generator | None) -> None:
+        """Draw anew what starts otherwise in the code of csordas2022ctl.
+
+        It means to give keys and values different weights, but takes the first and the second half
+        of rows that are sorted by head.
+        """
+        features = self.in_features
+        bound = xavier_bound(features, features)
+        half = self.num_heads * self.channels // 2
+        _, keys, values = self.weight_in.split(features)
+        for weight in (keys[half:], values[half:], self.weight_out):
+            fill_uniform(weight, -bound, bound, generator)
+        for bias in (self.query_bias, self.other_biases):
+            if bias is not None:
+                fill_uniform(bias, -(features**-0.5), features**-0.5, generator)
 
     def weights_and_values(
         self, x: Tensor, valid: Tensor | None, dropout: float, offset: int = 0
@@ -151,8 +176,8 @@ class GeometricAttention(nn.Module):
         """Return how much each target prefers each source for its side: D."""
         sides = F.linear(x[:, offset:], self.weight_direction, self.bias_direction)
         left, right = sides.unflatten(-1, (self.num_heads, 2)).transpose(1, 2).unbind(-1)
-        place = torch.arange(x.shape[1], device=x.device)
-        after = place > place[offset:].unsqueeze(-1)
+        index = torch.arange(x.shape[1], device=x.device)
+        after = index > index[offset:].unsqueeze(-1)
         return torch.where(after, right.unsqueeze(-1), left.unsqueeze(-1))
 
     def forward(self, x: Tensor, valid: Tensor | None = None, *, offset: int = 0) -> Tensor:

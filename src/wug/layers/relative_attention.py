@@ -23,7 +23,7 @@ from wug.functional.attention import (
     mix_values,
     project_heads,
 )
-from wug.functional.initialise import fill_uniform, xavier_bound
+from wug.functional.initialise import fill_attention_jointly, fill_uniform, xavier_bound
 from wug.functional.positions import sinusoidal_encoding
 from wug.functional.streams import dropout as drop
 
@@ -54,8 +54,9 @@ class RelativeAttention(nn.Module):
         csordas2023 prints p_{i-j}, a scale of 1 / sqrt(d) and a wavelength for each channel; its
         code has, as there is here, p_{j-i} (the same up to the sign of columns of W_p), a scale of
         1 / sqrt(d_head) and a wavelength for each pair of channels. All matrices start
-        Xavier-uniform; in the code of chapter 4 they start as torch's linear layers do
-        (``initial="linear"``), and the weights have dropout (``dropout_of="weights"``).
+        Xavier-uniform; the code of chapters 5 and 6 has ``initial="csordas2022"``. In the code of
+        chapter 4 they start as torch's linear layers do (``initial="linear"``), and the weights
+        have dropout (``dropout_of="weights"``).
 
     Args:
         features: Number of features of a column.
@@ -64,7 +65,9 @@ class RelativeAttention(nn.Module):
         dropout_of: Whose channels: ``"queries"`` as csordas2023 says, or ``"keys"`` as in its code;
             or the attention ``"weights"`` instead of channels.
         causal: Whether a column reads itself and those before it alone, as in a decoder.
-        initial: Initial matrices: ``"xavier"`` or ``"linear"``.
+        initial: Initial matrices: ``"xavier"``, ``"linear"``, or ``"csordas2022"`` as in the code
+            of the published rows: keys and values as one Xavier-uniform matrix, the projection of
+            what was read as torch's linear layers.
         learned_scale: Whether the scale, one for all heads, is trained, as in the models of
             chapters 5 and 6 of csordas2023.
         generator: Source of the initial weights.
@@ -96,7 +99,7 @@ class RelativeAttention(nn.Module):
         dropout: float = 0.0,
         dropout_of: Literal["queries", "keys", "weights"] = "queries",
         causal: bool = False,
-        initial: Literal["xavier", "linear"] = "xavier",
+        initial: Literal["xavier", "linear", "csordas2022"] = "xavier",
         learned_scale: bool = True,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -107,7 +110,7 @@ class RelativeAttention(nn.Module):
         require_choice(
             "RelativeAttention", "dropout_of", dropout_of, ("queries", "keys", "weights")
         )
-        require_choice("RelativeAttention", "initial", initial, ("xavier", "linear"))
+        require_choice("RelativeAttention", "initial", initial, ("xavier", "linear", "csordas2022"))
         self.in_features = self.out_features = features
         self.num_heads, self.dropout, self.dropout_of = num_heads, dropout, dropout_of
         self.causal, self.initial = causal, initial
@@ -130,6 +133,8 @@ class RelativeAttention(nn.Module):
             bound = 1 / math.sqrt(self.in_features)
         for weight in (self.weight_in, self.weight_position, self.weight_out):
             fill_uniform(weight, -bound, bound, generator)
+        if self.initial == "csordas2022":
+            fill_attention_jointly(self.weight_in, self.weight_out, generator)
         nn.init.zeros_(self.content_bias)
         nn.init.zeros_(self.position_bias)
         nn.init.constant_(self.scale, 1 / math.sqrt(self.channels))

@@ -80,6 +80,9 @@ class NDR(nn.Module):
         expert_dropout: Share of the experts that can't be chosen in a training step.
         tied: Whether answers are spelled as tokens are: the logit of class c is that of the
             embedding of token c, over the square root of the features. Not in the sources.
+        initial: Initial weights: ``"csordas2022"``, or ``"csordas2022ctl"`` as in the code of the
+            modified variant: those of the attention, and a smaller last matrix of the feed-forward
+            block, which has a residual connection there.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -120,6 +123,7 @@ class NDR(nn.Module):
         top_k: int = 4,
         expert_dropout: float = 0.0,
         tied: bool = False,
+        initial: Literal["csordas2022", "csordas2022ctl"] = "csordas2022",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -142,14 +146,15 @@ class NDR(nn.Module):
         )
         self.attention = GeometricAttention(
             features, num_heads, dropout=attention_dropout, dropout_of=dropout_of,
-            biases=biases, generator=generator, device=device, dtype=dtype,
+            biases=biases, initial=initial, generator=generator, device=device, dtype=dtype,
         )  # fmt: skip
         activation: Literal["relu", "gelu"] = "gelu" if modified else "relu"
         self.feed_forward: FeedForward | SigmaMoE
         if num_experts is None:
             self.feed_forward = FeedForward(
                 features, hidden_features=hidden_features, activation=activation,
-                dropout=hidden_dropout, gain=GAIN, generator=generator, device=device, dtype=dtype,
+                dropout=hidden_dropout, gain=GAIN if initial == "csordas2022" else 1.0,
+                generator=generator, device=device, dtype=dtype,
             )  # fmt: skip
         else:
             self.stackable = False

@@ -208,6 +208,8 @@ class Transformer(nn.Module):
             by ``"attention"``.
         normalise: Whether geometric weights of a target are divided by their sum; by default where
             there is no gate, as in the code.
+        initial: Initial weights of absolute and relative attention: ``"xavier"`` or, as in the
+            code, ``"csordas2022"``.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -253,6 +255,7 @@ class Transformer(nn.Module):
         dropout_of: Literal["queries", "keys"] = "queries",
         readout: Literal["last", "first", "attention"] = "last",
         normalise: bool | None = None,
+        initial: Literal["xavier", "csordas2022"] = "xavier",
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -279,6 +282,9 @@ class Transformer(nn.Module):
         options: dict[str, Any] = {}
         if attention not in ("absolute", "stick_breaking"):
             options["dropout_of"] = dropout_of
+        require_choice("Transformer", "initial", initial, ("xavier", "csordas2022"))
+        if attention in ("absolute", "relative", "absolute_relative"):
+            options["initial"] = initial
         if attention == "geometric":
             options["normalise"] = not gate if normalise is None else normalise
         self.embedding = nn.Parameter(

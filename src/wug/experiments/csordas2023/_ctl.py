@@ -34,13 +34,14 @@ RECURRENT = Setting(
 PLAIN = Setting(
     options={
         "features": 128, "hidden_features": 256, "num_heads": 4, "num_layers": 11, "dropout": 0.1,
+        "initial": "csordas2022",
     },
     plan=published_plan(30_000, Constant(1.5e-4), clip=5.0, decay=0.0025, sampler=Drawn()),
 )  # fmt: skip
 GATED = Setting(
     options={
         "features": 256, "hidden_features": 1024, "num_heads": 1, "num_layers": 14, "dropout": 0.5,
-        "attention_dropout": 0.1, "dropout_of": "keys",
+        "attention_dropout": 0.1, "dropout_of": "keys", "initial": "csordas2022",
     },
     plan=published_plan(30_000, Constant(2e-4), clip=5.0, decay=0.01, sampler=Drawn()),
 )  # fmt: skip

@@ -30,6 +30,7 @@ PAPER: Settings = {
         options={
             "features": 128, "hidden_features": 256, "num_heads": 4, "num_layers": 8,
             "dropout": 0.1, "attention_dropout": 0.1, "dropout_of": "keys", "readout": "first",
+            "initial": "csordas2022",
         },
         plan=published_plan(300_000, WarmUp(1.5e-4, WARM_UP), clip=5.0, decay=0.0025),
     ),
@@ -38,7 +39,7 @@ PAPER: Settings = {
             "features": 256, "hidden_features": 512, "num_heads": 4, "num_steps": 8,
             "test_steps": 10, "modified": True, "biases": True, "dropout": 0.5,
             "attention_dropout": 0.1, "gate_dropout": 0.1, "dropout_of": "keys",
-            "readout": "first",
+            "readout": "first", "initial": "csordas2022ctl",
         },
         plan=published_plan(80_000, WarmUp(1.5e-4, WARM_UP), clip=1.0),
     ),

@@ -33,7 +33,8 @@ LAPTOP = (
     "at the end and is lower for transformers without a gate, and with averaged weights), problems "
     "of table lookup are drawn by the square root of their length, expressions get longer as those "
     "before are mastered, ListOps is trained in mixed precision, NDR is the modified one of "
-    "appendix E.1.1 and spells the values of expressions as it does digits, training ends once OOD "
+    "appendix E.1.1 and spells the values of expressions as it does digits, networks start from "
+    "weights of our own choice (at paper scale from those of the code), training ends once OOD "
     "validation has been solved for a while, and only some rows are trained unless --only names "
     "others."
 )

@@ -88,6 +88,7 @@ PLAIN = Setting(
     options={
         "features": 256, "hidden_features": 1024, "num_heads": 16, "num_layers": 6,
         "dropout": 0.015, "attention_dropout": 0.05, "dropout_of": "keys", "readout": "first",
+        "initial": "csordas2022",
     },
     plan=published_plan(200_000, Constant(4e-4), clip=1.0, decay=0.05),
 )  # fmt: skip
@@ -107,7 +108,10 @@ PAPER: Settings = {
     # The published absolute attention has no dropout of its own; embeddings have.
     "absolute": PLAIN.changed(attention_dropout=0.0, embedding_dropout=0.1),
     "plain": PLAIN,
-    "gated": Setting(options={**SIZES, "hidden_features": 2048, "num_layers": 20}, plan=GATED_PLAN),
+    "gated": Setting(
+        options={**SIZES, "hidden_features": 2048, "num_layers": 20, "initial": "csordas2022"},
+        plan=GATED_PLAN,
+    ),
     "ndr": Setting(
         options={**SIZES, "hidden_features": 1024, "num_steps": 20, "test_steps": 24},
         plan=GATED_PLAN,

@@ -99,6 +99,7 @@ PLAIN = Setting(
     options={
         "features": 128, "hidden_features": 256, "num_heads": 4, "num_layers": 11, "dropout": 0.5,
         "attention_dropout": 0.1, "dropout_of": "keys", "readout": "first",
+        "initial": "csordas2022",
     },
     plan=published_plan(200_000, Constant(1.5e-4), clip=1.0, decay=0.0025),
 )  # fmt: skip
@@ -118,7 +119,9 @@ PAPER: Settings = {
     # The published absolute attention has no dropout of its own; embeddings have.
     "absolute": PLAIN.changed(attention_dropout=0.0, embedding_dropout=0.1),
     "plain": PLAIN,
-    "gated": Setting(options={**SIZES, "num_layers": 15}, plan=GATED_PLAN),
+    "gated": Setting(
+        options={**SIZES, "num_layers": 15, "initial": "csordas2022"}, plan=GATED_PLAN
+    ),
     "ndr": Setting(options={**SIZES, "num_steps": 15}, plan=GATED_PLAN),
 }
 SETTINGS: dict[Scale, Settings] = {"smoke": SMOKE, "laptop": _laptop.ARITHMETIC, "paper": PAPER}
