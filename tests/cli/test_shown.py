@@ -34,6 +34,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "relative": {"relative": True},
     "against": {"against": "results/mistry2022.single_module/paper-shared"},
 }
+# It asked for more than its sentence says: each operation instead of all together.
+JUDGED_ANEW = {"units_converge_more_consistently"}
 # Run, way -> why it differs. Halting steps have a measure and a chart of their own now, but no
 # shipped results have them.
 ON_PURPOSE: dict[tuple[str, str], str] = {}
@@ -108,6 +110,8 @@ def test_claims_are_judged_as_before(run: str) -> None:
     after = make_catalog(experiment, list(folder.records()), before["command"])
     assert len(after["claims"]) == len(before["claims"])
     for new, old in zip(after["claims"], before["claims"], strict=True):
+        if new["key"] in JUDGED_ANEW:
+            continue
         for who in ("ours", "published"):
             # A half in the third digit of a mean is rounded this way or that.
             assert same(json.dumps(old[who]), json.dumps(new[who]), 2e-3), new["key"]

@@ -53,7 +53,9 @@ class INALU(nn.Module):
         t -> target.
 
     Departures:
-        omega clips the sum over inputs, as in all public code (Eq. 8 omits the sum).
+        omega clips the sum over inputs, as in all public code (Eq. 8 omits the sum). With more
+        than one output the authors' TensorFlow code pairs the signs of inputs with the weights in
+        another way than s above; here every recipe follows the equation.
 
     Args:
         in_features: Number of inputs.

@@ -43,7 +43,11 @@ def test_nmu_and_nac_alone_decide_what_is_said_of_them():
     ("model", "counts", "broken"),
     [
         ("nmu", [50] * 8 + [10], {"nmu_takes_large_hidden_sizes"}),
-        ("nac_mul", [0] * 8 + [50], {"nmu_outlasts_nac"}),
+        (
+            "nmu",
+            [50] + [0] * 8,
+            {"nmu_takes_large_hidden_sizes", "nmu_outlasts_nac", "nmu_outlasts_variants"},
+        ),
         ("nac_mul_nmu", [50] * 9, {"nmu_outlasts_variants", "variants_fail_at_large_sizes"}),
         ("nac_mul_sigmoid", [0] * 9, {"removing_division_helps"}),
         ("nac_mul_nmu", [0] * 9, {"penalised_weights_help"}),

@@ -76,7 +76,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "nmu_more_often_over_overlaps",
         "Over all overlaps of the subsets NMU solves × more often than NAC•.",
-        CONCLUSION,
+        "implied by figure 8 of madsen2020; no sentence says it",
         lambda t: _more_often(t, "overlap_ratio"),
     ),
     Claim(

@@ -10,6 +10,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 from wug.experiments.madsen2020._training import (
@@ -41,8 +42,8 @@ FIGURE = "madsen2020, section 4.1.3 and figure 3"
 CONCLUSION = "madsen2020, section 5, of figure 3"
 
 
-def _pool(table: Table, model: str) -> Entry:
-    return table.pooled(f"{model} over hidden sizes", product([model], HIDDEN_SIZES))
+def _pool(table: Table, model: str, sizes: Sequence[str] = HIDDEN_SIZES) -> Entry:
+    return table.pooled(f"{model} over hidden sizes", product([model], sizes))
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -54,16 +55,17 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "nmu_outlasts_nac",
-        "With redundant hidden units NMU solves × more often than NAC•, at each size from 3 to 10.",
+        "With redundant hidden units (sizes 3 to 10 together) NMU solves × more often than NAC•.",
         FIGURE,
-        lambda t: all_of(better(t.at("nmu", size), t.at("nac_mul", size)) for size in REDUNDANT),
+        lambda t: better(_pool(t, "nmu", REDUNDANT), _pool(t, "nac_mul", REDUNDANT)),
     ),
     Claim(
         "nmu_outlasts_variants",
-        "With redundant hidden units NMU solves × more often than NAC•,σ and NAC•,NMU.",
+        "With redundant hidden units (sizes 3 to 10 together) NMU solves × more often than NAC•,σ "
+        "and NAC•,NMU.",
         CONCLUSION,
         lambda t: all_of(
-            better(t.at("nmu", size), t.at(model, size)) for model in VARIANTS for size in REDUNDANT
+            better(_pool(t, "nmu", REDUNDANT), _pool(t, model, REDUNDANT)) for model in VARIANTS
         ),
     ),
     Claim(

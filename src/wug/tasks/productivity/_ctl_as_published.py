@@ -28,6 +28,9 @@ NUM_REPEATS = 30
 TRAIN = {2: 421, 3: 3_788, 4: 20_932, 5: 27_995}
 NUM_VALIDATION = 4_000
 NUM_OOD = 1_000
+# The rest of the problems stood in a set of so many slots before it was cut into test and
+# validation. So what was drawn late, where few short problems were left, is for validation.
+NUM_SLOTS = 2**15
 
 
 def distinct(size: int, draw: Callable[[], Problem]) -> dict[Problem, None]:
@@ -122,10 +125,13 @@ def published_problems(
     rng = np.random.Generator(np.random.Philox(key=SEED))
     shuffled = {length: rng.permutation(part) for length, part in by_length(iid).items()}
     if split == "validation":
-        rest = [tuple(row) for length, part in shuffled.items()
-                for row in part[TRAIN[length] :].tolist()]  # fmt: skip
-        # The other half was an IID test.
-        return list(by_length(rest[::2]).values())
+        rest = {tuple(row) for length, part in shuffled.items()
+                for row in part[TRAIN[length] :].tolist()}  # fmt: skip
+        drawn = [index for index, problem in enumerate(iid) if problem in rest]
+        drawn.sort(key=lambda index: index % NUM_SLOTS)
+        problems = list(iid)
+        # The first half was an IID test.
+        return list(by_length(problems[index] for index in drawn[-NUM_VALIDATION:]).values())
     singles = np.array([(s, f) for f in range(NUM_FUNCTIONS) for s in range(NUM_SYMBOLS)])
     repeats = np.tile(singles[NUM_COMPOSED * NUM_SYMBOLS :], (NUM_REPEATS, 1))
     return [singles, repeats, *(part[: TRAIN[length]] for length, part in shuffled.items())]
