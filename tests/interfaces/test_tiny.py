@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ from wug.records import read_run
 TINY = Path(__file__).with_name("tiny.py")
 KILLER = """
 import os, signal, sys
+from dataclasses import replace
 from pathlib import Path
 import torch
 import tiny
+from wug.core import index
 from wug.study.experiment import RunOptions
 from wug.training.loop import Training
 from wug.training.work import WorkOptions, work
@@ -32,9 +35,17 @@ def evaluate_and_die(training, losses):
         os.kill(os.getpid(), signal.SIGKILL)
 
 Training.evaluate = evaluate_and_die
-options = WorkOptions(compile="off", threads=1, checkpoint_seconds=0.0)
-work(tiny.tiny(RunOptions(scale="smoke")), Path(sys.argv[1]), options)
+options = WorkOptions(compile=sys.argv[3], threads=1, checkpoint_seconds=0.0)
+if sys.argv[4] == "tiny":
+    experiment = tiny.tiny(RunOptions(scale="smoke"))
+else:
+    experiment = index.get("experiment", sys.argv[4])(RunOptions("smoke", only=(sys.argv[5],)))
+    (lot,) = experiment.lots
+    longer = replace(lot, plan=replace(lot.plan, steps=60, evaluate_every=2))
+    experiment = replace(experiment, lots=(longer,))
+work(experiment, Path(sys.argv[1]), options)
 """
+needs_kill = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL")
 QUESTIONS = {"numbers": "3", "classification": "a b", "steps": "0110", "next_token": "01",
              "transduction": "a b"}  # fmt: skip
 
@@ -78,12 +89,32 @@ def test_every_interface_learns_in_both_engines(whole: Path) -> None:
         assert record.curves["validation"][-1] < first or first == 0, record.key
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL")
+def kill_and_resume(folder: Path, evaluations: Sequence[int], *what: str) -> None:
+    """Kill a training after so many evaluations, again and again, then let it end."""
+    for number in evaluations:
+        call("-c", KILLER, str(folder), str(number), *what, code=-signal.SIGKILL)
+    call("-c", KILLER, str(folder), "-1", *what)
+
+
+@needs_kill
 def test_killed_and_resumed_it_ends_as_undisturbed(whole: Path, tmp_path: Path) -> None:
-    for evaluations in (3, 11, 40):
-        call("-c", KILLER, str(tmp_path / "killed"), str(evaluations), code=-signal.SIGKILL)
-    call("-c", KILLER, str(tmp_path / "killed"), "-1")
+    kill_and_resume(tmp_path / "killed", (3, 11, 40), "off", "tiny")
     assert results(tmp_path / "killed") == results(whole)
+
+
+@needs_kill
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("evaluations", "what"),
+    [((3, 11, 40), ("tiny",)), ((2,) * 20, ("csordas2023.ctl", "ndr:forward"))],
+    ids=["every interface", "a router, twenty times"],
+)
+def test_compiled_and_killed_it_ends_as_undisturbed(
+    tmp_path: Path, evaluations: Sequence[int], what: tuple[str, ...]
+) -> None:
+    kill_and_resume(tmp_path / "whole", (), "on", *what)
+    kill_and_resume(tmp_path / "killed", evaluations, "on", *what)
+    assert results(tmp_path / "killed") == results(tmp_path / "whole")
 
 
 def test_it_is_shown_and_reported(whole: Path, tmp_path: Path) -> None:
