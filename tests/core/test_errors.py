@@ -43,3 +43,13 @@ def test_require_choice():
     with pytest.raises(UserError) as caught:
         require_choice("NAU", "clamp", "hard", iter(("project", "none")))
     assert str(caught.value) == "NAU: clamp must be one of project, none; got 'hard'."
+
+
+def test_a_long_list_of_names_is_cut():
+    error = str(unknown_name("token", "z", [f"t{number:02}" for number in range(29)]))
+    assert error.endswith("t08, t09 and 19 more.") and "t10" not in error
+
+
+def test_the_second_part_of_a_name_is_enough_to_be_understood():
+    error = str(unknown_name("experiment", "ctl", ["csordas2023.ctl", "csordas2023.ctl_act"]))
+    assert "did you mean csordas2023.ctl? " in error

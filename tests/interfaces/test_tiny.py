@@ -39,7 +39,8 @@ options = WorkOptions(compile=sys.argv[3], threads=1, checkpoint_seconds=0.0)
 if sys.argv[4] == "tiny":
     experiment = tiny.tiny(RunOptions(scale="smoke"))
 else:
-    experiment = index.get("experiment", sys.argv[4])(RunOptions("smoke", only=(sys.argv[5],)))
+    chosen = RunOptions(scale="smoke", only=(sys.argv[5],))
+    experiment = index.get("experiment", sys.argv[4])(chosen)
     (lot,) = experiment.lots
     longer = replace(lot, plan=replace(lot.plan, steps=60, evaluate_every=2))
     experiment = replace(experiment, lots=(longer,))

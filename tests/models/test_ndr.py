@@ -264,3 +264,14 @@ def test_bad_arguments():
         make(hidden_features=6, num_experts=4)
     with pytest.raises(UserError, match="NDR: num_experts must be at least 1; got 0"):
         make(num_experts=0)
+
+
+def test_short_batches_may_take_fewer_steps_in_training():
+    model = NDR(
+        5, 3, features=8, hidden_features=8, num_steps=4, test_steps=6,
+        steps_by_length=((2, 1), (3, 2)),
+    )  # fmt: skip
+    assert [model.steps_for(n) for n in (1, 2, 3, 4, 9)] == [1, 1, 2, 4, 4]
+    tokens = torch.tensor([[1, 2, 0]])
+    assert len(model.trace(tokens, torch.tensor([2]))["gates"]) == 2
+    assert [model.eval().steps_for(n) for n in (1, 9)] == [6, 6]

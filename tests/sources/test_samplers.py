@@ -1,10 +1,18 @@
 """Which examples make a batch, and when a training goes on to harder problems."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from wug.core.errors import UserError
-from wug.sources.samplers import Bucketed, ByLevel, Curriculum, Drawn
+from wug.sources.samplers import (
+    Bucketed,
+    ByError,
+    ByLevel,
+    Curriculum,
+    Drawn,
+)
 
 RIGHT, WRONG = {"0": 0.0, "1": 0.1}, {"0": 0.0, "1": 0.2}
 
@@ -15,7 +23,11 @@ def some_lengths(counts=(3, 40, 60)):
 
 def chooser(sampler=None, counts=(3, 40, 60), batch_size=10):
     lengths = some_lengths(counts)
-    return (sampler or Bucketed()).chooser(lengths, lengths, batch_size)
+    tokens = torch.arange(len(lengths)).unsqueeze(-1) % 2
+    examples = SimpleNamespace(lengths=lengths, levels=lengths, tokens=tokens)
+    choose = (sampler or Bucketed()).chooser(examples, batch_size)
+    learnt = sampler.first_values(2) if isinstance(sampler, ByError) else {}
+    return lambda key, step, values=learnt: choose(values, key, step)
 
 
 def test_an_epoch_visits_everything_once_but_a_remainder():
@@ -34,7 +46,7 @@ def test_buckets_hold_about_the_same_lengths():
     assert longest != sorted(longest)
 
 
-@pytest.mark.parametrize("sampler", [Bucketed(), Drawn(), ByLevel(1.0)])
+@pytest.mark.parametrize("sampler", [Bucketed(), Drawn(), ByLevel(1.0), ByError()])
 def test_batches_depend_on_key_and_step_alone(sampler):
     first, again = chooser(sampler), chooser(sampler)
     steps = (0, 7, 25)
@@ -111,3 +123,39 @@ def test_goes_on_at_the_latest_by_equal_parts(complete_by, all_latest):
 def test_unknown_grading():
     with pytest.raises(UserError, match="grading must be one of level, length; got 'depth'"):
         Curriculum(mastery=0.9, grading="depth")
+
+
+def test_what_is_answered_wrongly_is_drawn_more_often():
+    sampler = ByError(least=0.1)
+    tokens, lengths = torch.tensor([[0]] * 4 + [[1]] * 9), torch.tensor([3] * 13)
+    examples = SimpleNamespace(tokens=tokens, lengths=lengths, levels=lengths)
+    choose = sampler.chooser(examples, 8)
+    values = sampler.first_values(2)
+    zero, one = sampler.kinds(torch.tensor([[0], [1]]), torch.tensor([3, 3])).tolist()
+
+    def share():
+        drawn = torch.cat([choose(values, (0,), step) for step in range(500)])
+        counts = torch.bincount(drawn, minlength=13)
+        # Problems of a kind are drawn alike.
+        assert counts[:4].float().std() < 5 * counts[:4].float().mean().sqrt()
+        return (counts[:4].sum() / len(drawn)).item()
+
+    # All wrong so far: in proportion to the roots of 4 and 9.
+    assert share() == pytest.approx(2 / 5, abs=0.03)
+    values["errors"][one] = 0.5
+    assert share() == pytest.approx(2 / 3.5, abs=0.03)
+    values["errors"][zero] = 0.0  # but never below the least
+    assert share() == pytest.approx(0.2 / 1.7, abs=0.03)
+
+
+def test_a_batch_by_errors_has_about_one_length():
+    choose, lengths = chooser(ByError(), counts=(5,) * 20, batch_size=16), some_lengths((5,) * 20)
+    found = {tuple(sorted(set(lengths[choose((0,), step)].tolist()))) for step in range(100)}
+    assert max(max(one) - min(one) for one in found) <= 5  # 16 to 20 share a width
+    assert {n for one in found for n in one} == set(range(1, 21))
+
+
+@pytest.mark.parametrize("options", [{"memory": 0}, {"least": 0.0}])
+def test_numbers_of_errors_are_checked(options):
+    with pytest.raises(UserError, match="ByError"):
+        ByError(**options)

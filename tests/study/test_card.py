@@ -63,3 +63,8 @@ def test_a_rival_by_its_name_has_its_size():
     assert lot.variants[0].labels["model"] == "relative"
     larger = CardOptions(model="ndr", model_options={"features": 64})
     assert larger.entry == ("ndr", {"features": 64})
+
+
+def test_a_file_without_its_class():
+    with pytest.raises(UserError, match="card: name the class in the file, as net.py:MyModel"):
+        CardOptions(model="net.py")

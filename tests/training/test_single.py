@@ -13,7 +13,7 @@ from wug.core.errors import UserError
 from wug.core.schedules import Constant, WarmUp
 from wug.interfaces.registered import interface
 from wug.models.ndr import NDR
-from wug.sources.samplers import Curriculum
+from wug.sources.samplers import ByError, Curriculum
 from wug.tasks.productivity.ctl import CTL
 from wug.training.engine import initial_module
 from wug.training.loop import Training
@@ -164,6 +164,7 @@ def test_seeds_differ_and_repeat():
     [
         (0.0, {}), (0.3, {}), (0.0, {"optimiser": Muon()}), (0.0, {"averaging": 0.7}),
         (0.0, {"curriculum": Curriculum(mastery=0.0)}), (0.0, {"accumulation": 3}),
+        (0.0, {"sampler": ByError()}),
     ],
 )  # fmt: skip
 def test_resumes_as_if_nothing_had_happened(tmp_path, dropout, plan):

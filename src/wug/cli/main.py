@@ -19,6 +19,7 @@ from wug import __version__
 from wug.cli.card import card
 from wug.cli.cite import cite
 from wug.cli.data import data
+from wug.cli.doctor import doctor
 from wug.cli.fit import fit
 from wug.cli.list import list_
 from wug.cli.pack import pack
@@ -60,6 +61,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "cite": cite,
     "pack": pack,
     "data": data,
+    "doctor": doctor,
     "completion": completion,
 }
 # Flags have no --no- twin, positional arguments are named, and None can't be typed.

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+# A sentence lists no more names than this.
+MOST_NAMES = 10
+
 
 class UserError(ValueError):
     """Input that a person can mend; the command line answers it with exit code 2."""
@@ -25,11 +28,16 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
     Example:
         >>> str(unknown_name("unit", "nnmu", ["nau", "nmu"]))
         "unknown unit 'nnmu'; did you mean nmu? Known: nau, nmu."
+        >>> str(unknown_name("experiment", "ctl", ["csordas2023.ctl"]))
+        "unknown experiment 'ctl'; did you mean csordas2023.ctl? Known: csordas2023.ctl."
     """
     names = sorted(known)
-    near = get_close_matches(name, names, n=3)
+    parts = [one for one in names if name in one.split(".")]
+    near = parts[:3] or get_close_matches(name, names, n=3)
     hint = f" did you mean {' or '.join(near)}?" if near else ""
-    return UserError(f"unknown {kind} {name!r};{hint} Known: {', '.join(names)}.")
+    more = len(names) - MOST_NAMES
+    listed = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return UserError(f"unknown {kind} {name!r};{hint} Known: {listed}.")
 
 
 def require_at_least(owner: str, name: str, value: int | float, minimum: int | float) -> None:

@@ -40,6 +40,10 @@ class Classification:
         loss = F.cross_entropy(output.answer, batch["labels"], reduction="sum")
         return {"loss": (loss, self.weights(task, batch)["loss"])}, output
 
+    def wrong(self, batch: Batch, answer: Tensor) -> Tensor:
+        """Say which answers of a training batch were wrong, 1 or 0 for each row."""
+        return (answer.detach().argmax(-1) != batch["labels"]).float()
+
     def weights(self, task: Any, batch: Batch) -> dict[str, Tensor]:
         """Return the number of sequences."""
         return {"loss": torch.full((), float(len(batch["labels"])), device=batch["labels"].device)}

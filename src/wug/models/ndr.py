@@ -6,6 +6,7 @@ decides whether it takes the result or waits for its turn, unchanged.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -63,7 +64,10 @@ class NDR(nn.Module):
         hidden_features: Number of hidden features of the feed-forward block.
         num_heads: Number of heads of the attention.
         num_steps: How often the layer is applied.
-        test_steps: The same when not training; as in training by default.
+        steps_by_length: Pairs of a number of tokens and a number of steps, from short to long: in
+            training, a batch of at most so many tokens takes so many steps, a longer one num_steps.
+            Short problems need few, and cost less so.
+        test_steps: The number of steps when not training; num_steps by default.
         modified: The variant of csordas2023, Eqs. E.1 and E.2: GELUs, and a residual connection
             around the feed-forward block.
         dropout: Share of what is read, and of hidden features, that is dropped in training; the
@@ -111,6 +115,7 @@ class NDR(nn.Module):
         hidden_features: int = 512,
         num_heads: int = 1,
         num_steps: int = 14,
+        steps_by_length: Sequence[tuple[int, int]] = (),
         test_steps: int | None = None,
         modified: bool = False,
         dropout: float = 0.0,
@@ -138,7 +143,11 @@ class NDR(nn.Module):
         if tied:
             require_at_least("NDR", "num_tokens (tied)", num_tokens, num_classes)
         self.num_tokens, self.num_classes, self.readout = num_tokens, num_classes, readout
+        for length, steps in steps_by_length:
+            require_at_least("NDR", "length of steps_by_length", length, 1)
+            require_at_least("NDR", "steps of steps_by_length", steps, 1)
         self.num_steps, self.test_steps = num_steps, test_steps
+        self.steps_by_length = tuple(steps_by_length)
         self.dropout, self.modified = dropout, modified
         hidden_dropout = 0.0 if modified else dropout
         self.embedding = nn.Parameter(
@@ -225,11 +234,18 @@ class NDR(nn.Module):
         spelled = self.embedding[: self.num_classes]
         return F.linear(read, spelled * spelled.shape[1] ** -0.5)
 
+    def steps_for(self, num_tokens: int) -> int:
+        """Return how many steps a batch takes whose longest sequence has so many tokens."""
+        if not self.training:
+            return self.test_steps
+        fitting = (steps for length, steps in self.steps_by_length if num_tokens <= length)
+        return next(fitting, self.num_steps)
+
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor | Output:
         """Return the logits of the classes; with experts an `Output` of them and of their terms."""
         state, valid = self.start(tokens, lengths)
         total: dict[str, Tensor] = {}
-        for _ in range(self.num_steps if self.training else self.test_steps):
+        for _ in range(self.steps_for(tokens.shape[1])):
             state, _, terms = self.step_and_terms(state, valid)
             total = sum_terms(total, terms)
         answer = self.answer(state, lengths)
@@ -244,7 +260,7 @@ class NDR(nn.Module):
         """
         state, valid = self.start(tokens, lengths)
         states, gates, attention = [state], [], []
-        for _ in range(self.num_steps if self.training else self.test_steps):
+        for _ in range(self.steps_for(tokens.shape[1])):
             attention.append(self.attention.weights(state, valid))
             state, gate = self.step(state, valid)
             states.append(state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol, Self
@@ -11,12 +10,9 @@ import torch
 from torch import Tensor
 
 from wug.interfaces.interface import Batch, Split
-from wug.sources.samplers import Choose, Curriculum, Sampler
+from wug.sources.samplers import ByError, Choose, Curriculum, Sampler, widths_below
 from wug.sources.source import OneStage, Params
 
-# Every width of a batch is compiled anew, which takes some seconds: few widths, each about so much
-# of the next.
-NARROWER = 0.75
 # At 50 columns a thousand at once don't fit into a core's cache, and take three times as long.
 EVALUATION_SIZE = 128
 EXAM = "exam "
@@ -60,19 +56,6 @@ class HasExamples(Protocol):
         ...
 
 
-def widths_below(longest: int) -> list[int]:
-    """Return the widths that batches of up to so many tokens are padded to.
-
-    Example:
-        >>> widths_below(6), widths_below(50)
-        ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29, 38, 50])
-    """
-    widths = [longest]
-    while widths[-1] > 1:
-        widths.append(min(widths[-1] - 1, math.ceil(NARROWER * widths[-1])))
-    return widths[::-1]
-
-
 class FiniteSource(OneStage):
     """The batches of a task with finite splits.
 
@@ -113,13 +96,30 @@ class FiniteSource(OneStage):
 
     def _make_stage(self, stage: int) -> tuple[Examples, Choose]:
         examples = self._reached(self.train, stage)
-        chooser = self.sampler.chooser(examples.lengths, examples.levels, self.batch_size)
-        return examples, chooser
+        return examples, self.sampler.chooser(examples, self.batch_size)
+
+    @property
+    def learns(self) -> bool:  # type: ignore[override]
+        """Whether the sampler wants to know which answers were wrong."""
+        return isinstance(self.sampler, ByError)
+
+    def values(self) -> dict[str, Tensor]:
+        """Return what the sampler has learnt before the first step."""
+        if not isinstance(self.sampler, ByError):
+            return {}
+        return self.sampler.first_values(int(self.train.tokens.max()) + 1)  # type: ignore[attr-defined]
+
+    def learn(self, values: Params, batch: Batch, wrong: Tensor) -> Params:
+        """Return what the sampler has learnt after a batch."""
+        if not isinstance(self.sampler, ByError):
+            return values
+        kinds = self.sampler.kinds(batch["tokens"], batch["lengths"])
+        return self.sampler.learn(values, kinds, wrong)
 
     def draw(self, values: Params, key: Any, step: Any, stage: int) -> Batch:
         """Return the examples of a step."""
         examples, choose = self._reach(stage)
-        return examples[choose(key, step)].to_batch(self.widths)
+        return examples[choose(values, key, step)].to_batch(self.widths)
 
     def num_shapes(self) -> int:
         """Return the number of widths."""

@@ -6,6 +6,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,13 +19,19 @@ from wug.core.errors import require_at_least, require_choice
 from wug.functional.streams import stream_key
 
 Key = tuple[str | int, ...]
-Choose = Callable[[Key, int], Tensor]
+Values = Mapping[str, Tensor]
+Choose = Callable[[Values, Key, int], Tensor]
 
 GRADINGS = ("level", "length")
 # Problems of one grade alone may show nothing composed.
 FIRST_GRADES = 2
 # By length, grades have about equally many problems of the training set.
 NUM_LENGTH_GRADES = 12
+# Every width of a batch is compiled anew, which takes some seconds: few widths, each about so much
+# of the next.
+NARROWER = 0.75
+# More than the tokens of any problem; numbers kinds of problems.
+NUM_LENGTHS = 512
 
 
 def seeded(*parts: str | int) -> torch.Generator:
@@ -43,16 +50,40 @@ def size_of_batch(batch_size: int, num_examples: int) -> int:
     return min(batch_size, num_examples)
 
 
+def widths_below(longest: int) -> list[int]:
+    """Return the widths that batches of up to so many tokens are padded to.
+
+    Example:
+        >>> widths_below(6), widths_below(50)
+        ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29, 38, 50])
+    """
+    widths = [longest]
+    while widths[-1] > 1:
+        widths.append(min(widths[-1] - 1, math.ceil(NARROWER * widths[-1])))
+    return widths[::-1]
+
+
+class Sampled(Protocol):
+    """What samplers know of a set of examples."""
+
+    @property
+    def lengths(self) -> Tensor:
+        """Number of tokens of each example."""
+        ...
+
+    @property
+    def levels(self) -> Tensor:
+        """How long or deep each example's problem is."""
+        ...
+
+
 class Sampler(Protocol):
     """Chooses the examples of a step."""
 
-    def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
-        """Return a function from the stream's key and the step to the indices of a batch.
+    def chooser(self, examples: Sampled, batch_size: int) -> Choose:
+        """Return a function to the indices of a batch.
 
-        Args:
-            lengths: Number of tokens of each example.
-            levels: How long or deep each example's problem is.
-            batch_size: Number of examples of a batch.
+        It takes what the sampler has learnt so far (see `ByError`), the stream's key and the step.
         """
         ...
 
@@ -62,14 +93,17 @@ class Bucketed:
     """Every example once in an epoch, with others of about its length in a batch.
 
     Example:
+        >>> from types import SimpleNamespace
         >>> lengths = torch.tensor([1, 2, 1, 2])
-        >>> choose = Bucketed().chooser(lengths, lengths, batch_size=2)
-        >>> sorted(tuple(lengths[choose((0,), step)].tolist()) for step in (0, 1))
+        >>> examples = SimpleNamespace(lengths=lengths, levels=lengths)
+        >>> choose = Bucketed().chooser(examples, batch_size=2)
+        >>> sorted(tuple(lengths[choose({}, (0,), step)].tolist()) for step in (0, 1))
         [(1, 1), (2, 2)]
     """
 
-    def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
+    def chooser(self, examples: Sampled, batch_size: int) -> Choose:
         """Shuffle, sort by length, cut into batches and visit them in random order."""
+        lengths = examples.lengths
         size = size_of_batch(batch_size, len(lengths))
         num_batches = len(lengths) // size
 
@@ -81,7 +115,7 @@ class Bucketed:
             batches = order.view(num_batches, size)
             return batches[torch.randperm(num_batches, generator=generator)]
 
-        def choose(key: Key, step: int) -> Tensor:
+        def choose(values: Values, key: Key, step: int) -> Tensor:
             epoch, index = divmod(step, num_batches)
             return make_epoch(key, epoch)[index]
 
@@ -92,13 +126,14 @@ class Bucketed:
 class Drawn:
     """Examples of all lengths, drawn with replacement."""
 
-    def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
+    def chooser(self, examples: Sampled, batch_size: int) -> Choose:
         """Draw each example as often as any other."""
-        size = size_of_batch(batch_size, len(lengths))
+        number = len(examples.lengths)
+        size = size_of_batch(batch_size, number)
 
-        def choose(key: Key, step: int) -> Tensor:
+        def choose(values: Values, key: Key, step: int) -> Tensor:
             generator = seeded("drawn", *key, step)
-            return torch.randint(len(lengths), (size,), generator=generator)
+            return torch.randint(number, (size,), generator=generator)
 
         return choose
 
@@ -113,16 +148,93 @@ class ByLevel:
 
     power: float
 
-    def chooser(self, lengths: Tensor, levels: Tensor, batch_size: int) -> Choose:
+    def chooser(self, examples: Sampled, batch_size: int) -> Choose:
         """Draw a level, then one of its examples."""
-        size = size_of_batch(batch_size, len(lengths))
-        known, index, counts = levels.unique(return_inverse=True, return_counts=True)
+        size = size_of_batch(batch_size, len(examples.levels))
+        known, index, counts = examples.levels.unique(return_inverse=True, return_counts=True)
         chances = (known.double() ** self.power / counts)[index].cumsum(0)
 
-        def choose(key: Key, step: int) -> Tensor:
+        def choose(values: Values, key: Key, step: int) -> Tensor:
             generator = seeded("levels", *key, step)
             draws = torch.rand(size, generator=generator, dtype=torch.float64)
             return torch.searchsorted(chances, draws * chances[-1])
+
+        return choose
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByError:
+    """Kinds of problems drawn in proportion to how often they were answered wrongly so far.
+
+    Problems are of one kind if they begin with the same token and have the same number of tokens:
+    for lists that is the outermost operator and how much it has to do. A batch has problems of
+    about the same length. How often a kind was wrong is an average over the training batches
+    themselves, so that it costs no further evaluation; it begins at 1.
+
+    Args:
+        memory: Over about how many problems of a kind its average goes.
+        least: A kind counts as wrong at least so often, so that what is solved stays so.
+
+    Equation:
+        chance of kind k ~ max(e_k, least) sqrt(n_k), with e_k its share of wrong answers and n_k
+        its number of problems.
+    """
+
+    memory: int = 64
+    least: float = 0.02
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        require_at_least("ByError", "memory", self.memory, 1)
+        require_at_least("ByError", "least", self.least, 1e-6)
+
+    def kinds(self, tokens: Tensor, lengths: Tensor) -> Tensor:
+        """Return the index of each problem's kind."""
+        kinds: Tensor = tokens[:, 0].long() * NUM_LENGTHS + lengths
+        return kinds
+
+    def first_values(self, num_tokens: int) -> dict[str, Tensor]:
+        """Return the share of wrong answers of every kind, before the first step."""
+        return {"errors": torch.ones(num_tokens * NUM_LENGTHS)}
+
+    def learn(self, values: Values, kinds: Tensor, wrong: Tensor) -> dict[str, Tensor]:
+        """Return the shares after a batch.
+
+        Example:
+            >>> errors = {"errors": torch.ones(3)}
+            >>> kinds, wrong = torch.tensor([0, 0, 2]), torch.tensor([1.0, 0.0, 0.0])
+            >>> ByError(memory=1).learn(errors, kinds, wrong)["errors"].tolist()
+            [0.625, 1.0, 0.5]
+        """
+        errors = values["errors"]
+        counts = torch.bincount(kinds, minlength=len(errors)).to(errors.dtype)
+        sums = torch.zeros_like(errors).index_add(0, kinds, wrong.to(errors.dtype))
+        kept = (self.memory / (self.memory + 1)) ** counts
+        return {"errors": kept * errors + (1 - kept) * sums / counts.clamp(min=1)}
+
+    def chooser(self, examples: Sampled, batch_size: int) -> Choose:
+        """Draw a length, then kinds of about that length, then a problem of each."""
+        lengths = examples.lengths
+        size = size_of_batch(batch_size, len(lengths))
+        kinds = self.kinds(examples.tokens, lengths)  # type: ignore[attr-defined]
+        known, index, counts = kinds.unique(return_inverse=True, return_counts=True)
+        order, starts = index.argsort(stable=True), counts.cumsum(0) - counts
+        widths = torch.tensor(widths_below(int(lengths.max())))
+        # Kinds are sorted by token before length: the width of each is looked up.
+        bucket = torch.bucketize(known % NUM_LENGTHS, widths)
+        roots = counts.double().sqrt()
+
+        def choose(values: Values, key: Key, step: int) -> Tensor:
+            generator = seeded("errors", *key, step)
+            errors = values["errors"].double().to(known.device)[known]
+            chances = errors.clamp(min=self.least) * roots
+            whole = torch.zeros(len(widths), dtype=torch.float64).index_add(0, bucket, chances)
+            width = torch.multinomial(whole, 1, generator=generator)
+            chances = torch.where(bucket == width, chances, 0.0)
+            drawn = torch.multinomial(chances, size, replacement=True, generator=generator)
+            offset = torch.rand(size, generator=generator, dtype=torch.float64) * counts[drawn]
+            chosen: Tensor = order[starts[drawn] + offset.long()]
+            return chosen
 
         return choose
 

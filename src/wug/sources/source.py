@@ -21,9 +21,11 @@ class Source(Protocol):
 
     Attributes:
         traced: Which of both.
+        learns: Whether later batches depend on which answers were wrong.
     """
 
     traced: bool
+    learns: bool
 
     def values(self) -> dict[str, Tensor]:
         """Return the numbers that differ between variants of a task, for programs."""
@@ -42,6 +44,10 @@ class Source(Protocol):
             step: A tensor if traced, else a number.
             stage: Of a curriculum.
         """
+        ...
+
+    def learn(self, values: Params, batch: Batch, wrong: Tensor) -> Params:
+        """Return the values after a batch of which some answers (1 in wrong) were wrong."""
         ...
 
     def finish(self, own: Params, batch: Batch) -> Batch:
@@ -83,6 +89,11 @@ class OneStage:
     """What a source without a curriculum, and with the same targets for all seeds, need not say."""
 
     traced = False
+    learns = False
+
+    def learn(self, values: Params, batch: Batch, wrong: Tensor) -> Params:
+        """Return the values as they are."""
+        return values
 
     def values(self) -> dict[str, Tensor]:
         """Return nothing: variants differ in nothing that a program must know."""

@@ -98,6 +98,8 @@ class CardOptions:
         for task in self.tasks:
             if task not in COLUMNS:
                 raise unknown_name("task", task, COLUMNS)
+        if isinstance(self.model, str) and self.model.endswith(".py"):
+            raise UserError(f"card: name the class in the file, as {self.model}:MyModel.")
         if self.row in RIVALS and self.rivals and self.model not in RIVALS:
             raise UserError(f"card: {self.row} is the name of a rival; choose another with --name.")
 

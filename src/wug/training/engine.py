@@ -109,8 +109,8 @@ def choose_engine(lot: Lot) -> Literal["stacked", "single"]:
     asked, stacks = lot.plan.engine, lot.plan.stacks()
     if asked == "stacked" and not stacks:
         raise UserError(
-            f"Lot {lot.name}: averaging, mixed precision, accumulation and {lot.plan.optimiser} "
-            "have no stacked form; leave them out or name the single engine."
+            f"Lot {lot.name}: averaging, mixed precision, accumulation, sampling by errors and "
+            f"{lot.plan.optimiser} have no stacked form; leave them out or name the single engine."
         )
     single = asked == "single" or (asked == "auto" and not stacks)
     if single and lot.num_replicas > 1:

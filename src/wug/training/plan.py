@@ -16,7 +16,7 @@ from wug.core.schedules import Constant, Schedule
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import Selection
 from wug.records import Json
-from wug.sources.samplers import Curriculum, Sampler
+from wug.sources.samplers import ByError, Curriculum, Sampler
 from wug.training.optimisers import Adam, Optimiser
 
 Build = Callable[..., nn.Module]
@@ -168,6 +168,7 @@ class Plan:
     def stacks(self) -> bool:
         """Say whether every part has a form for many replicas at once."""
         single = self.averaging or self.precision != "float32" or self.accumulation > 1
+        single = single or isinstance(self.sampler, ByError)
         return not single and self.optimiser.pure() is not None
 
 

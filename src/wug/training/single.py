@@ -65,6 +65,11 @@ class Single:
             few_shapes=self._step is not None,
         )  # fmt: skip
         self.values, self.own = self._to_device((self.source.values(), self.source.own(self.seed)))
+        if self.source.learns and not hasattr(interface, "wrong"):
+            raise UserError(
+                f"Lot {lot.name}: a sampler that goes by errors is for classification alone; "
+                "choose another one."
+            )
         sizes = interface.sizes(self.task)
         num_outputs = sizes.get("num_classes", sizes.get("out_features"))
         self.optimisers = plan.optimiser.make(self.network, num_outputs)
@@ -136,6 +141,9 @@ class Single:
             loss = objective(self.network, params, terms, output, shares)
             loss.backward()
             total += loss.detach()
+            if self.source.learns:
+                wrong: Tensor = self.interface.wrong(part, output.answer)  # type: ignore[attr-defined]
+                self.values = self.source.learn(self.values, part, wrong)
             states.append(pytree.tree_map_only(Tensor, Tensor.detach, output.state))
             for name, value in output.statistics.items():
                 statistics[name] = statistics[name] + value if name in statistics else value
@@ -246,6 +254,8 @@ class Single:
         tree: Tree = {"network": self.network.state_dict(), "selected": self.selected}
         if self.averaged is not None:
             tree["averaged"] = self.averaged.state_dict()
+        if self.source.learns:
+            tree["learnt"] = dict(self.values)
         if self.carried is not None:
             leaves = pytree.tree_leaves(self.carried)
             tree["carried"] = {str(index): leaf for index, leaf in enumerate(leaves)}
@@ -269,6 +279,8 @@ class Single:
             state = {int(index): slots for index, slots in saved.items()}
             groups = optimiser.state_dict()["param_groups"]
             optimiser.load_state_dict({"state": state, "param_groups": groups})
+        if self.source.learns:
+            self.values = self._to_device(tree["learnt"])
         if "carried" in tree:
             rows: Any = self.network.initial_state(self.lot.plan.batch_size)  # type: ignore[operator]
             _, spec = pytree.tree_flatten(rows)
