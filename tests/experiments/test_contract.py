@@ -53,7 +53,10 @@ def test_modules_fit_their_tasks(key):
             assert logits.shape == (4, task.num_classes)
             assert labels.max() < task.num_classes
         elif task.interface == "transduction":
-            batch = task.batch("train", generator, size=4).to_batch()
+            try:
+                batch = task.batch("train", generator, size=4).to_batch()
+            except UserError as error:  # files that are not here
+                pytest.skip(str(error))
             output, wanted = get_interface(task.interface).call(task, initial_module(lot, 3), batch)
             assert output.answer.shape == (*wanted.shape, task.num_target_tokens + 1)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from wug.functional.transduction import (
     counted,
     decoder_inputs,
     decoder_targets,
+    label_smoothing,
     oracle_match,
     outcomes,
 )
@@ -76,20 +78,30 @@ class Transduction:
     def terms(
         self, task: Any, network: nn.Module, batch: Batch, state: Any
     ) -> tuple[Terms, Output]:
-        """Return the cross-entropy over all tokens that are taught."""
+        """Return the cross-entropy over all tokens that are taught.
+
+        The auxiliary term ``label_smoothing`` is what targets that are spread over all classes add
+        to it; the share that is spread is its weight, in the plan.
+        """
         output, wanted = self.call(task, network, batch)
         loss = self.losses(task, output.answer, wanted, batch).sum()
-        return {"loss": (loss, self.weights(task, batch)["loss"])}, output
+        tokens = self.weights(task, batch)["loss"]
+        taught = self.taught(task, batch, wanted.shape[-1])
+        smoothing = (label_smoothing(output.answer, wanted) * taught).sum() / tokens
+        further = {**output.terms, "label_smoothing": smoothing}
+        return {"loss": (loss, tokens)}, replace(output, terms=further)
 
     def weights(self, task: Any, batch: Batch) -> dict[str, Tensor]:
         """Return the number of tokens that are taught."""
         width = batch["target"].shape[-1] + 1
         return {"loss": self.taught(task, batch, width).sum().float().clamp(min=1)}
 
-    def counts(
-        self, task: Any, network: nn.Module, batch: Batch, state: Any, num_groups: int
-    ) -> tuple[Counts, Any]:
-        """Count right answers, and wrong ones by their first error: stopped or wrote wrongly."""
+    def each(self, task: Any, network: nn.Module, batch: Batch) -> dict[str, Tensor]:
+        """Judge every answer: right, or its first error; right if cut at the true length; its loss.
+
+        Shape:
+            Each measure (row,).
+        """
         output, wanted = self.call(task, network, batch)
         logits = output.answer
         targets, lengths = batch["target"], batch["target_lengths"]
@@ -100,7 +112,7 @@ class Transduction:
             else torch.where(cut, RIGHT, WROTE_WRONG)
         )
         tokens = self.taught(task, batch, wanted.shape[-1]).sum(-1).double().clamp(min=1)
-        found = {
+        return {
             "accuracy": kind == RIGHT,
             "error": kind != RIGHT,
             "stopped_wrongly": (kind == STOPPED_EARLY) | (kind == STOPPED_LATE),
@@ -108,7 +120,12 @@ class Transduction:
             "oracle_accuracy": cut,
             "loss": self.losses(task, logits, wanted, batch).double().sum(-1) / tokens,
         }
-        group = batch.get("group")
+
+    def counts(
+        self, task: Any, network: nn.Module, batch: Batch, state: Any, num_groups: int
+    ) -> tuple[Counts, Any]:
+        """Count right answers, and wrong ones by their first error: stopped or wrote wrongly."""
+        found, group = self.each(task, network, batch), batch.get("group")
         return {name: count(v.double(), group, num_groups) for name, v in found.items()}, None
 
     def curve(self, split: str) -> str:

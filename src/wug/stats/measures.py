@@ -24,7 +24,7 @@ INTERVALS = {
     "median": ("bootstrap", "deviation"),
 }
 
-PATH = re.compile(r"(selected|final)\.\w+\.\w+|observed\.\w+")
+PATH = re.compile(r"(selected|final|policies\.\w+)\.\w+\.\w+|observed\.\w+")
 
 
 class MeasureError(ValueError):
@@ -240,6 +240,11 @@ _ALL = (
         "oracle_as_published", "Right with the published oracle", "observed.oracle_as_published",
         about="Per cent of right answers if an early end is replaced afterwards, mean of all "
         "trainings",
+    ),
+    Measure(
+        name="crashed", title="Crashed", path="crashed", unit="%", summary="rate",
+        interval="wilson", notation="per cent", digits=0,
+        about="Per cent of the trainings whose answers were right once and none is in the end",
     ),
     _wrong("stopped_wrongly", "Stopped wrongly", "ended too early or too late"),
     _wrong("wrote_wrongly", "Wrote wrongly", "had another token than the right one"),

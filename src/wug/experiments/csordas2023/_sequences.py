@@ -16,11 +16,12 @@ from torch import Tensor, nn
 from wug.core.schedules import Schedule, Trapezoid
 from wug.experiments.csordas2023._networks import Setting
 from wug.functional.transduction import oracle_match
+from wug.interfaces.interface import EarlyStopping, Selection
 from wug.interfaces.registered import interface
 from wug.sources.pairs import PairTask
-from wug.sources.samplers import Bucketed, Drawn
+from wug.sources.samplers import Drawn
 from wug.stats.measures import MEASURES, Measure
-from wug.study.trainings import Training, registered
+from wug.study.trainings import SizedLater, Training
 from wug.training.optimisers import Adam, Muon
 from wug.training.plan import Clip, Plan, Stopping
 
@@ -41,6 +42,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 # Our key -> the thesis' name, in the order of table C.5.
 SCALINGS = {"ped": "PED", "teu": "TEU", "none": "NoS"}
+# The best scaling of networks with absolute positions (table C.5), where there is any.
+BEST_SCALING: dict[tuple[str, str], Scaling] = {
+    **{(split, model): "ped" for split in ("pcfg_productivity", "pcfg_systematicity")
+       for model in ("transformer", "universal")},
+    ("cogs", "transformer"): "ped",
+    ("cogs", "universal"): "teu",
+    ("place_value", "universal"): "ped",
+}  # fmt: skip
 
 LAST = (
     "Accuracies are those of the last weights, as in the thesis; the weights that OOD validation "
@@ -62,6 +71,15 @@ LAPTOP = (
     "has been solved for a while. Settings were chosen on OOD validation."
 )
 
+# What could pick the network of a training (section 4.2.2), beside its last step: IID validation
+# with early stopping as in kim2020, or OOD validation, each by accuracy and by loss.
+POLICIES: dict[str, Selection] = {
+    "iid_accuracy": EarlyStopping(split="validation", patience=5),
+    "iid_loss": EarlyStopping(split="validation", measure="loss", patience=5),
+    "ood_accuracy": Selection(split="ood_validation"),
+    "ood_loss": Selection(split="ood_validation", measure="loss"),
+}
+
 
 def of_last_weights(name: str, **changes: Any) -> Measure:
     """Return a measure of the test with the last weights in place of the selected ones."""
@@ -76,6 +94,21 @@ MEASURED = tuple(
     of_last_weights(name)
     for name in ("accuracy", "error", "stopped_wrongly", "wrote_wrongly", "oracle_accuracy")
 )
+
+
+def policy_measures() -> tuple[Measure, ...]:
+    """Return the accuracies of what each policy picks, as measures."""
+    return tuple(
+        replace(
+            MEASURES["accuracy"],
+            name=f"picked_by_{policy}",
+            title=f"Right, picked by {policy.replace('_', ' ')}",
+            path=f"policies.{policy}.test.accuracy",
+            heading="",
+            inside="",
+        )
+        for policy in POLICIES
+    )
 
 
 def network_options(model: str, scaling: Scaling, *, as_published: bool) -> dict[str, Any]:
@@ -99,7 +132,9 @@ def trained(
     """Return the training of a row's network on a task."""
     options = network_options(model, scaling, as_published=as_published)
     return Training(
-        build=registered("encoder_decoder", task, **setting.options, **options),
+        build=SizedLater(
+            model="encoder_decoder", options={**setting.options, **options}, task=task
+        ),
         task=task,
         plan=setting.plan,
         seeds=setting.seeds,
@@ -109,7 +144,7 @@ def trained(
 
 def published_setting(
     sizes: Mapping[str, Any], *, steps: int, batch_size: int, rate: Schedule, clip: float,
-    bucketed: bool = False, seeds: int = 5,
+    accumulation: int = 1, seeds: int = 5,
 ) -> Setting:  # fmt: skip
     """Return a training as published: Adam, evaluated every 500 steps."""
     plan = Plan(
@@ -119,7 +154,8 @@ def published_setting(
         learning_rate=rate,
         optimiser=Adam(),
         clip=Clip(norm=clip),
-        sampler=Bucketed() if bucketed else Drawn(),
+        sampler=Drawn(),
+        accumulation=accumulation,
         engine="single",
     )
     return Setting(options=sizes, plan=plan, seeds=seeds)
