@@ -6,6 +6,7 @@ import torch
 from wug.core import index
 from wug.core.errors import UserError
 from wug.functional.streams import stream_key
+from wug.interfaces.registered import interface as get_interface
 from wug.records import config_hash, identity
 from wug.study.catalog import make_catalog
 from wug.study.claims import Table
@@ -51,6 +52,13 @@ def test_modules_fit_their_tasks(key):
             logits = initial_module(lot, seed=3).eval()(tokens, lengths)
             assert logits.shape == (4, task.num_classes)
             assert labels.max() < task.num_classes
+        elif task.interface == "transduction":
+            try:
+                batch = task.batch("train", generator, size=4).to_batch()
+            except UserError as error:  # files that are not here
+                pytest.skip(str(error))
+            output, wanted = get_interface(task.interface).call(task, initial_module(lot, 3), batch)
+            assert output.answer.shape == (*wanted.shape, task.num_target_tokens + 1)
         else:
             x, y = task.batch("train", generator, size=4)
             assert initial_module(lot, seed=3)(x).shape == y.shape

@@ -6,7 +6,7 @@ from torch import nn
 
 from wug.core.errors import UserError
 from wug.stats.comparison_table import make_table
-from wug.study.card import RIVALS, CardOptions, card, report_card, try_model
+from wug.study.card import RIVALS, WRITERS, CardOptions, card, report_card, try_model
 
 
 class Mean(nn.Module):
@@ -68,3 +68,47 @@ def test_a_rival_by_its_name_has_its_size():
 def test_a_file_without_its_class():
     with pytest.raises(UserError, match="card: name the class in the file, as net.py:MyModel"):
         CardOptions(model="net.py")
+
+
+class Writer(nn.Module):
+    """Reads the mean of a source and the token before."""
+
+    def __init__(self, num_source_tokens, num_target_tokens):
+        super().__init__()
+        self.source = nn.Embedding(num_source_tokens, 8)
+        self.target = nn.Embedding(num_target_tokens + 1, 8)
+        self.out = nn.Linear(8, num_target_tokens + 1)
+
+    def forward(self, source, source_lengths, target_in):
+        return self.out(self.source(source).mean(1, keepdim=True) + self.target(target_in))
+
+
+def test_models_that_write_have_tasks_of_their_own():
+    options = CardOptions(model=Writer, kind="transduction")
+    assert options.columns == ("scan_length", "scan_add_jump", "mathematics", "film_queries")
+    assert CardOptions(model="universal").answers == "transduction"
+    assert CardOptions(model="lstm").answers == "classification"
+    assert CardOptions(model=Writer, tasks=("cogs",)).answers == "transduction"
+    assert set(CardOptions(model="universal", rivals=True).known) == set(WRITERS)
+    with pytest.raises(UserError, match="ctl is a task of classification"):
+        CardOptions(model="universal", tasks=("ctl",))
+    with pytest.raises(UserError, match="name tasks of one kind"):
+        CardOptions(model=Writer, tasks=("scan_length", "ctl"))
+
+
+def test_a_card_of_a_model_that_writes():
+    run = report_card(
+        Writer, kind="transduction", minutes=0.05, tasks=("scan_length",), evaluate_every=5
+    )
+    (record,) = run.records()
+    assert record.key["task"] == "scan_length" and "transduction" in run.folder.name
+    assert "stopped_wrongly" in record.outcome["selected"]["test"]
+
+
+def test_what_a_writer_must_return():
+    class Wrong(Writer):
+        def forward(self, *arguments):
+            return super().forward(*arguments)[..., :-1]
+
+    with pytest.raises(UserError, match=r"target tokens, num_target_tokens \+ 1\) = \(2, 49, 7\)"):
+        try_model(CardOptions(model=Wrong, tasks=("scan_length",)))

@@ -15,6 +15,7 @@ from wug.records import RunStore, clear_run
 def card(
     model: Annotated[str, tyro.conf.Positional],
     *,
+    kind: Literal["classification", "transduction"] | None = None,
     minutes: float = 30.0,
     rivals: bool = False,
     tasks: tuple[str, ...] = (),
@@ -32,12 +33,18 @@ def card(
     """Train a model on every task of productivity and systematicity, in the time that you give it.
 
     The class is called as MyModel(num_tokens, num_classes), its objects as model(tokens, lengths)
-    with tokens (batch, seq) and lengths (batch,), and they return logits (batch, num_classes).
-    Your file is imported: what stands in it runs, with your rights.
+    with tokens (batch, seq) and lengths (batch,), and they return logits (batch, num_classes). With
+    --kind transduction it is called as MyModel(num_source_tokens, num_target_tokens), its objects
+    as model(source, source_lengths, target_in), where target_in begins with the start token
+    num_target_tokens, and they return logits (batch, target, num_target_tokens + 1), the last class
+    the end. Your file is imported: what stands in it runs, with your rights.
 
     Args:
         model: Your class, as file.py:MyModel or module:MyModel, which is run; or a model that is
-            here: ndr, relative, transformer, lstm, bilstm, in the size of a rival.
+            here: ndr, relative, transformer, lstm, bilstm, or relative_universal, universal and
+            lstm_attention, which write sequences, in the size of a rival.
+        kind: Whether it says a class for a sequence or writes another sequence; known of models
+            that are here, else by the tasks, else classification.
         minutes: Time in all, which the tasks share evenly.
         rivals: Train the models that are here, too; each gets the same time.
         tasks: Which tasks; all if not given.
@@ -70,7 +77,7 @@ def card(
         options = CardOptions(
             model=model, minutes=minutes, rivals=rivals, tasks=tasks, name=name,
             batch_size=batch_size, optimiser=optimiser, learning_rate=learning_rate,
-            evaluate_every=evaluate_every, seed=seed,
+            evaluate_every=evaluate_every, seed=seed, kind=kind,
         )  # fmt: skip
         plan = make(options)
         folder = out or options.folder

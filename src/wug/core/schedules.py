@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wug.core.errors import UserError
+from wug.core.errors import UserError, require_at_least
 
 Steps = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -121,6 +122,38 @@ class WarmUp:
         way = np.clip((steps - self.warm_up) / max(self.steps - self.warm_up, 1), 0, 1)
         down = self.final + (self.peak - self.final) * (1 + np.cos(np.pi * way)) / 2
         return np.where(steps < self.warm_up, up, down)
+
+
+@dataclass(frozen=True)
+class Noam:
+    """Linear up over the first steps, then down by the square root of the step (vaswani2017).
+
+    Equation (vaswani2017, Eq. 3): scale d^-0.5 min(t^-0.5, t w^-1.5), with t = 1 at the first step.
+
+    Args:
+        scale: What the published rate is multiplied by.
+        features: d, the number of features of a network's columns.
+        warm_up: w, the number of steps up to the peak.
+
+    Example:
+        >>> Noam(2.0, 4, 4)(np.array([0, 3, 15])).tolist()
+        [0.125, 0.5, 0.25]
+    """
+
+    scale: float
+    features: int
+    warm_up: int
+
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        for name in ("features", "warm_up"):
+            require_at_least("Noam", name, getattr(self, name), 1)
+
+    def __call__(self, steps: Steps) -> Values:
+        """Return the value at each step."""
+        t = steps.astype(np.float64) + 1
+        rates: Values = np.minimum(t**-0.5, t * self.warm_up**-1.5)
+        return rates * (self.scale / math.sqrt(self.features))
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,25 @@ def counted(lengths: Tensor, width: int, end: bool = True) -> Tensor:
     return torch.arange(width, device=lengths.device) < (lengths + int(end)).unsqueeze(-1)
 
 
+def label_smoothing(logits: Tensor, wanted: Tensor) -> Tensor:
+    """Return what the cross-entropy of a token gains if its target is spread over all classes.
+
+    Equation: sum_c -log p_c / C - (-log p_wanted) = logit_wanted - mean_c logit_c, so that the
+    cross-entropy plus e times this is that of a target whose share e is spread evenly.
+
+    Shape:
+        logits (batch, seq, class), wanted (batch, seq) -> (batch, seq).
+
+    Example:
+        >>> logits, wanted = torch.tensor([[[1.0, 2.0, 4.0]]]), torch.tensor([[2]])
+        >>> plain = F.cross_entropy(logits.mT, wanted)
+        >>> smooth = F.cross_entropy(logits.mT, wanted, label_smoothing=0.1)
+        >>> torch.isclose(plain + 0.1 * label_smoothing(logits, wanted), smooth).item()
+        True
+    """
+    return logits.gather(-1, wanted.unsqueeze(-1)).squeeze(-1) - logits.mean(-1)
+
+
 def exact_match(logits: Tensor, targets: Tensor, lengths: Tensor) -> Tensor:
     """Say which sequences a greedy decoder gets right, from logits of a teacher-forced pass.
 

@@ -39,6 +39,17 @@ class Selection:
     ties: Literal["first", "last"] = "first"
 
 
+@dataclass(frozen=True, kw_only=True)
+class EarlyStopping(Selection):
+    """A selection that looks no further once nothing has got better for a while.
+
+    Args:
+        patience: After so many evaluations in a row that are not better than the best one.
+    """
+
+    patience: int = 5
+
+
 class Interface(Protocol):
     """The shape of a problem; every function is pure and gets a plain network.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,12 +19,19 @@ from wug.functional.transduction import (
     counted,
     decoder_inputs,
     decoder_targets,
+    label_smoothing,
+    oracle_match,
     outcomes,
 )
 from wug.interfaces.interface import Batch, Counts, Selection, Terms, count
 
 MOST_TOKENS = 256
 MOST_WRITTEN = 512
+
+
+def teaches_end(task: Any) -> bool:
+    """Say whether the end token is in the loss of a task (+EOS) or not (-EOS, newman2020)."""
+    return getattr(task, "teach_end", True)
 
 
 class Transduction:
@@ -34,10 +42,13 @@ class Transduction:
     decoder is fed, and returns logits whose last class is the end; ``decode`` writes.
 
     Answers are judged from one pass in which the decoder is fed the right answer: a greedy answer
-    is right exactly if the most likely token is right everywhere, the end included.
+    is right exactly if the most likely token is right everywhere, the end included. In the same
+    pass: an answer without any end, cut at the true length (newman2020's oracle), is right exactly
+    if the most likely token but the end is right everywhere. Where a task does not teach the end
+    (``teach_end=False``), that is what counts as right.
     """
 
-    measures = ("accuracy", "error", "stopped_wrongly", "wrote_wrongly", "loss")
+    measures = ("accuracy", "error", "stopped_wrongly", "wrote_wrongly", "oracle_accuracy", "loss")
     selection = Selection(split="ood_validation", ties="last")
     watched: tuple[str, ...] = ("validation", "ood_validation")
 
@@ -62,39 +73,59 @@ class Transduction:
 
     def taught(self, task: Any, batch: Batch, width: int) -> Tensor:
         """Say which tokens are in the loss: all, but no end if the task has ``teach_end=False``."""
-        return counted(batch["target_lengths"], width, end=getattr(task, "teach_end", True))
+        return counted(batch["target_lengths"], width, end=teaches_end(task))
 
     def terms(
         self, task: Any, network: nn.Module, batch: Batch, state: Any
     ) -> tuple[Terms, Output]:
-        """Return the cross-entropy over all tokens that are taught."""
+        """Return the cross-entropy over all tokens that are taught.
+
+        The auxiliary term ``label_smoothing`` is what targets that are spread over all classes add
+        to it; the share that is spread is its weight, in the plan.
+        """
         output, wanted = self.call(task, network, batch)
         loss = self.losses(task, output.answer, wanted, batch).sum()
-        return {"loss": (loss, self.weights(task, batch)["loss"])}, output
+        tokens = self.weights(task, batch)["loss"]
+        taught = self.taught(task, batch, wanted.shape[-1])
+        smoothing = (label_smoothing(output.answer, wanted) * taught).sum() / tokens
+        further = {**output.terms, "label_smoothing": smoothing}
+        return {"loss": (loss, tokens)}, replace(output, terms=further)
 
     def weights(self, task: Any, batch: Batch) -> dict[str, Tensor]:
         """Return the number of tokens that are taught."""
         width = batch["target"].shape[-1] + 1
         return {"loss": self.taught(task, batch, width).sum().float().clamp(min=1)}
 
-    def counts(
-        self, task: Any, network: nn.Module, batch: Batch, state: Any, num_groups: int
-    ) -> tuple[Counts, Any]:
-        """Count right answers, and wrong ones by their first error: stopped or wrote wrongly."""
+    def each(self, task: Any, network: nn.Module, batch: Batch) -> dict[str, Tensor]:
+        """Judge every answer: right, or its first error; right if cut at the true length; its loss.
+
+        Shape:
+            Each measure (row,).
+        """
         output, wanted = self.call(task, network, batch)
         logits = output.answer
-        kind = outcomes(
-            logits.argmax(-1), batch["target"], batch["target_lengths"], task.num_target_tokens
+        targets, lengths = batch["target"], batch["target_lengths"]
+        cut = oracle_match(logits[..., :-1].argmax(-1), targets, lengths)
+        kind = (
+            outcomes(logits.argmax(-1), targets, lengths, task.num_target_tokens)
+            if teaches_end(task)
+            else torch.where(cut, RIGHT, WROTE_WRONG)
         )
-        tokens = (batch["target_lengths"] + 1).double()
-        found = {
+        tokens = self.taught(task, batch, wanted.shape[-1]).sum(-1).double().clamp(min=1)
+        return {
             "accuracy": kind == RIGHT,
             "error": kind != RIGHT,
             "stopped_wrongly": (kind == STOPPED_EARLY) | (kind == STOPPED_LATE),
             "wrote_wrongly": kind == WROTE_WRONG,
+            "oracle_accuracy": cut,
             "loss": self.losses(task, logits, wanted, batch).double().sum(-1) / tokens,
         }
-        group = batch.get("group")
+
+    def counts(
+        self, task: Any, network: nn.Module, batch: Batch, state: Any, num_groups: int
+    ) -> tuple[Counts, Any]:
+        """Count right answers, and wrong ones by their first error: stopped or wrote wrongly."""
+        found, group = self.each(task, network, batch), batch.get("group")
         return {name: count(v.double(), group, num_groups) for name, v in found.items()}, None
 
     def curve(self, split: str) -> str:

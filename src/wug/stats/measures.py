@@ -24,7 +24,7 @@ INTERVALS = {
     "median": ("bootstrap", "deviation"),
 }
 
-PATH = re.compile(r"(selected|final)\.\w+\.\w+|observed\.\w+")
+PATH = re.compile(r"(selected|final|policies\.\w+)\.\w+\.\w+|observed\.\w+")
 
 
 class MeasureError(ValueError):
@@ -97,7 +97,7 @@ class Measure:
 
     @property
     def is_share(self) -> bool:
-        """Whether it lies between 0 and 1, and more is better."""
+        """Whether it lies between 0 and 1."""
         return self.notation == "per cent"
 
     @property
@@ -176,9 +176,14 @@ def lookup(outcome: Mapping[str, Any], path: str) -> Any:
 def _share(name: str, title: str, path: str, **other: Any) -> Measure:
     choices = {"about": "Per cent of right answers, mean of all trainings", **other}
     return Measure(
-        name=name, title=title, path=path, unit="%", better="higher", notation="per cent",
-        **{"digits": 1, **choices},
+        name=name, title=title, path=path, unit="%", notation="per cent",
+        **{"digits": 1, "better": "higher", **choices},
     )  # fmt: skip
+
+
+def _wrong(name: str, title: str, first_error: str) -> Measure:
+    about = f"Per cent of answers that first {first_error}, mean of all trainings"
+    return _share(name, title, f"selected.test.{name}", about=about, better="lower")
 
 
 _ALL = (
@@ -227,9 +232,22 @@ _ALL = (
         about="Per cent of answers that are right from first to last, mean of all trainings",
     ),
     _share(
-        "oracle_accuracy", "Right with the best stop", "selected.test.oracle_accuracy",
-        about="Per cent of right answers if the best place to stop is known, mean of all trainings",
+        "oracle_accuracy", "Right with the true length", "selected.test.oracle_accuracy",
+        about="Per cent of right answers if they can't end and are cut at the true length, mean of "
+        "all trainings",
     ),
+    _share(
+        "oracle_as_published", "Right with the published oracle", "observed.oracle_as_published",
+        about="Per cent of right answers if an early end is replaced afterwards, mean of all "
+        "trainings",
+    ),
+    Measure(
+        name="crashed", title="Crashed", path="crashed", unit="%", summary="rate",
+        interval="wilson", notation="per cent", digits=0,
+        about="Per cent of the trainings whose answers were right once and none is in the end",
+    ),
+    _wrong("stopped_wrongly", "Stopped wrongly", "ended too early or too late"),
+    _wrong("wrote_wrongly", "Wrote wrongly", "had another token than the right one"),
     _share(
         "iou", "Overlap", "selected.test.iou",
         about="Intersection over union in per cent, mean of all trainings",

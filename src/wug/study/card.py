@@ -1,22 +1,27 @@
-"""The report card of a model: every task on sequences, one training each, in a given time."""
+"""The report card of a model: every task on sequences, one training each, in a given time.
+
+A model either says a class for a sequence or writes another sequence; there are tasks and rivals of
+either kind.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from wug.core import index
 from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.core.folders import RUNS
 from wug.core.schedules import WarmUp
+from wug.functional.transduction import decoder_inputs
+from wug.interfaces.registered import interface
 from wug.records import Run, RunStore, read_run
 from wug.sources.samplers import ByLevel, Curriculum
-from wug.sources.sequence_task import SequenceTask
 from wug.study.catalog import make_catalog
 from wug.study.claims import Key
 from wug.study.experiment import Experiment, Layout
@@ -48,7 +53,17 @@ COLUMNS = {
     "listops": Column("listops", NESTED, {"num_train": 100_000}),
     "ctlpp_a": Column("ctlpp", LOOKUP, {"variant": "A"}),
     "ctlpp_r": Column("ctlpp", LOOKUP, {"variant": "R"}),
+    "scan_length": Column("scan_length", {}, {}),
+    "scan_add_jump": Column("scan", {}, {"combination": "add_jump"}),
+    "mathematics": Column("mathematics", {}, {"module": "add_or_sub"}),
+    "film_queries": Column("film_queries", {}, {}),
+    "cogs": Column("cogs", {}, {}),
+    "slog": Column("slog", {}, {}),
+    "pcfg_productivity": Column("pcfg_productivity", {}, {"num_train": 20_000}),
 }
+# Tasks that read files which a person may not have: on a card only if they are named.
+NEED_FILES = ("cogs", "slog", "pcfg_productivity")
+Kind: TypeAlias = Literal["classification", "transduction"]
 SMALL = {"features": 128, "hidden_features": 256, "num_heads": 4}
 # Row -> model and its options: what a model can be compared with, of about the same size.
 RIVALS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -58,6 +73,17 @@ RIVALS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "lstm": ("lstm", {"features": 128}),
     "bilstm": ("lstm", {"features": 128, "bidirectional": True}),
 }  # fmt: skip
+WRITERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "relative_universal": ("encoder_decoder", {**SMALL, "positions": "relative"}),
+    "universal": ("encoder_decoder", {**SMALL, "positions": "absolute"}),
+    "lstm_attention": ("lstm_encoder_decoder", {"features": 128}),
+}
+
+
+def kind_of(column: str) -> Kind:
+    """Return whether the answers of a task are classes or sequences."""
+    named = index.entry("task", COLUMNS[column].task).details["interface"]
+    return "transduction" if named == "transduction" else "classification"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +94,8 @@ class CardOptions:
         model: ``file.py:class`` or ``module:class`` of the model, the key of a registered one, or a
             class.
         name: Its row; the class in lower case by default.
+        kind: Whether it says a class for a sequence, or writes one; that of a registered model or
+            of the first task if not given.
         minutes: Time in all, which the tasks share evenly.
         rivals: Whether other models get the same time each.
         tasks: Which columns; all if empty.
@@ -80,6 +108,7 @@ class CardOptions:
 
     model: str | type[nn.Module]
     name: str | None = None
+    kind: Kind | None = None
     minutes: float = 30.0
     rivals: bool = False
     tasks: tuple[str, ...] = ()
@@ -98,9 +127,14 @@ class CardOptions:
         for task in self.tasks:
             if task not in COLUMNS:
                 raise unknown_name("task", task, COLUMNS)
+            if kind_of(task) != self.answers:
+                raise UserError(
+                    f"card: {task} is a task of {kind_of(task)}, and {self.row} or another task is "
+                    f"of {self.answers}; name tasks of one kind."
+                )
         if isinstance(self.model, str) and self.model.endswith(".py"):
             raise UserError(f"card: name the class in the file, as {self.model}:MyModel.")
-        if self.row in RIVALS and self.rivals and self.model not in RIVALS:
+        if self.row in self.known and self.rivals and self.model not in self.known:
             raise UserError(f"card: {self.row} is the name of a rival; choose another with --name.")
 
     @property
@@ -110,36 +144,53 @@ class CardOptions:
         return self.name or model.rpartition(":")[2].lower()
 
     @property
+    def answers(self) -> Kind:
+        """Whether the model's answers are classes or sequences."""
+        if self.kind is not None:
+            return self.kind
+        if isinstance(self.model, str) and ":" not in self.model:
+            key = {**RIVALS, **WRITERS}.get(self.model, (self.model,))[0]
+            kind: Kind = index.entry("model", key).details["interface"]
+            return kind
+        return kind_of(self.tasks[0]) if self.tasks else "classification"
+
+    @property
+    def known(self) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
+        """The models that are here, of the same kind."""
+        return WRITERS if self.answers == "transduction" else RIVALS
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The tasks, by their columns."""
-        return self.tasks or tuple(COLUMNS)
+        mine = (c for c in COLUMNS if kind_of(c) == self.answers and c not in NEED_FILES)
+        return self.tasks or tuple(mine)
 
     @property
     def folder(self) -> Path:
-        """Where all models of as many minutes meet."""
-        return RUNS / "card" / f"{self.minutes:g}min"
+        """Where all models of as many minutes and of a kind meet."""
+        writes = "-transduction" if self.answers == "transduction" else ""
+        return RUNS / "card" / f"{self.minutes:g}min{writes}"
 
     @property
     def entry(self) -> tuple[str | type[nn.Module], Mapping[str, Any]]:
         """The model and its options; a rival's own if it is one and nothing else is asked for."""
-        if isinstance(self.model, str) and self.model in RIVALS and not self.model_options:
-            return RIVALS[self.model]
+        if isinstance(self.model, str) and self.model in self.known and not self.model_options:
+            return self.known[self.model]
         return self.model, self.model_options
 
-    def build(self, task: SequenceTask) -> nn.Module:
+    def build(self, task: Any) -> nn.Module:
         """Make the model for a task."""
         make: Any
         make, given = self.entry
         if isinstance(make, str):
             make = index.import_target(make) if ":" in make else index.get("model", make)
-        module: nn.Module = make(task.num_tokens, task.num_classes, **given)
+        module: nn.Module = make(*interface(task.interface).sizes(task).values(), **given)
         return module
 
 
-def make_task(column: str) -> SequenceTask:
+def make_task(column: str) -> Any:
     """Make the task of a column."""
-    task: SequenceTask = index.get("task", COLUMNS[column].task)(**COLUMNS[column].options)
-    return task
+    return index.get("task", COLUMNS[column].task)(**COLUMNS[column].options)
 
 
 def try_model(options: CardOptions) -> None:
@@ -152,10 +203,11 @@ def try_model(options: CardOptions) -> None:
         task = make_task(column)
         examples = task.examples("test")
         two = examples[examples.lengths.argsort(descending=True)[:2]]
-        sizes = f"{two.lengths.tolist()} tokens ({column})"
+        arguments, tokens, wanted = trial(task, two)
+        sizes = f"{tokens} tokens ({column})"
         try:
             with torch.random.fork_rng(devices=[]), torch.no_grad():
-                logits = options.build(task)(two.tokens.long(), two.lengths)
+                logits = options.build(task)(*arguments)
         except UserError:
             raise
         except Exception as error:
@@ -164,12 +216,27 @@ def try_model(options: CardOptions) -> None:
                 f"{type(error).__name__}: {error}"
             ) from error
         shape = tuple(getattr(logits, "shape", ()))
-        if shape != (2, task.num_classes):
-            raise UserError(
-                f"card: {options.row} must return logits of shape (batch, num_classes) = "
-                f"(2, {task.num_classes}) for two sequences of {sizes}; got "
-                f"{shape or type(logits).__name__}."
+        if shape != wanted:
+            axes = (
+                "(batch, num_classes)"
+                if len(wanted) == 2
+                else ("(batch, target tokens, num_target_tokens + 1)")
             )
+            raise UserError(
+                f"card: {options.row} must return logits of shape {axes} = {wanted} for two "
+                f"sequences of {sizes}; got {shape or type(logits).__name__}."
+            )
+
+
+def trial(task: Any, two: Any) -> tuple[tuple[Tensor, ...], list[int], tuple[int, ...]]:
+    """Return what a model is called with for two examples, their lengths, and the logits' shape."""
+    if task.interface == "classification":
+        return (two.tokens.long(), two.lengths), two.lengths.tolist(), (2, task.num_classes)
+    batch = two.to_batch()
+    fed = decoder_inputs(batch["target"], task.num_target_tokens)
+    arguments = batch["source"], batch["source_lengths"], fed
+    shape = (*fed.shape, task.num_target_tokens + 1)
+    return arguments, batch["source_lengths"].tolist(), shape
 
 
 def card(options: CardOptions) -> Experiment:
@@ -181,7 +248,7 @@ def card(options: CardOptions) -> Experiment:
     columns = options.columns
     models = {options.row: options.entry}
     if options.rivals:
-        models |= {row: model for row, model in RIVALS.items() if row != options.row}
+        models |= {row: model for row, model in options.known.items() if row != options.row}
     shared = Plan(
         steps=ENDLESS,
         batch_size=options.batch_size,
@@ -211,7 +278,7 @@ def card(options: CardOptions) -> Experiment:
         layout=Layout(
             rows=("model",),
             column="task",
-            row_order=tuple((row,) for row in dict.fromkeys((options.row, *RIVALS))),
+            row_order=tuple((row,) for row in dict.fromkeys((options.row, *options.known))),
             column_order=columns,
             measure="accuracy",
         ),
@@ -219,7 +286,8 @@ def card(options: CardOptions) -> Experiment:
             "Every model has the same time, batches and optimiser; none has settings of its own. "
             "Expressions get longer as those before are mastered, and problems of table lookup are "
             "drawn by the square root of their length.",
-            "ListOps has 100,000 training problems instead of a million.",
+            "ListOps has 100,000 training problems instead of a million, and PCFG SET 20,000 "
+            "instead of 81,010.",
         ),
     )
 
@@ -251,7 +319,9 @@ def report_card(
     """Train a class of yours on every task, in this process; a stopped card goes on when repeated.
 
     Args:
-        model: Called as ``model(num_tokens, num_classes)``; its objects as ``(tokens, lengths)``.
+        model: Called as ``model(num_tokens, num_classes)``, its objects as ``(tokens, lengths)``;
+            if it writes sequences (``kind="transduction"``), as ``model(num_source_tokens,
+            num_target_tokens)`` and ``(source, source_lengths, target_in)``.
         minutes: Time in all, which the tasks share evenly.
         out: The run's folder; runs/card/MINUTES if not given, where all your models meet.
         device: Where to train.

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import nn
 
 from wug.core.configs import as_config
@@ -117,6 +118,24 @@ def primer_plan(steps: int, **parts: Any) -> Plan:
 def registered(model: str | type[nn.Module], task: Any, **options: Any) -> Registered:
     """Return what builds a registered model, or a class of a user's, for a task."""
     return Registered(model=model, sizes=interface(task.interface).sizes(task), options=options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizedLater(Registered):
+    """Builds a registered model whose sizes are read off the task when a network is made.
+
+    For tasks that read files, such as a vocabulary: a table of a paper must be listed without them.
+
+    Args:
+        task: What the sizes follow from.
+    """
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    task: Any
+
+    def __call__(self, generator: torch.Generator) -> nn.Module:
+        """Make the network with initial weights from a generator."""
+        return registered(self.model, self.task, **self.options)(generator)
 
 
 def make_lots(

@@ -57,6 +57,12 @@ class Curves:
             self._arrays[name] = array
         self._length += 1
 
+    def add(self, name: str, column: Floats) -> None:
+        """Add a curve of all evaluations so far, (evaluation, replica)."""
+        array = np.full((len(self._arrays["step"]), column.shape[1]), np.nan)
+        array[: self._length] = column
+        self._arrays[name] = array
+
     def medians(self) -> dict[str, float]:
         """Return the last evaluation as medians over the replicas, to four digits."""
         last = {name: rows[-1] for name, rows in self.items() if name != "step"}

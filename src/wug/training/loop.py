@@ -21,16 +21,19 @@ from wug.training.checkpoint import load_checkpoint, save_checkpoint
 from wug.training.curves import Curves
 from wug.training.engine import Engine, Floats, Tree, choose_engine, initial_module
 from wug.training.kept_networks import keep_network
+from wug.training.loss_split import LossSplit
 from wug.training.outcome import (
     by_group,
     deciding_split,
     finished,
     first_solved,
+    has_crashed,
     make_outcome,
     selected_row,
     values,
 )
 from wug.training.plan import Lot, Registered, Variant
+from wug.training.policies import Policies
 from wug.training.single import Single
 from wug.training.stacked import Stacked
 
@@ -111,6 +114,7 @@ class Training:
         self.solved_for = np.zeros(lot.num_replicas, np.int64)
         self.ended = np.full(lot.num_replicas, -1)
         self.curves = Curves()
+        self.policies, self.loss_split = Policies(lot.plan.policies), LossSplit()
         self.thresholds = np.array([v.task.threshold() for v in lot.variants for _ in lot.seeds])
         self.clock = Clock(around=time.monotonic() - began)
 
@@ -195,8 +199,11 @@ class Training:
             row[split] = finished(found[split][measure], measure)
         if "sparsity" in observed:
             row["sparsity"] = observed["sparsity"]
+        if self.lot.plan.loss_curves:
+            row |= {f"{s} loss": finished(found[s]["loss"], "loss") for s in self.watched}
         self.curves.append(row, self.lot.num_replicas)
         self._select(found)
+        self._compare(found)
         self._stop(row)
         self.engine.heed(clock.step, self.curves[self.selection.split])
         self._promote()
@@ -212,6 +219,20 @@ class Training:
             better = ((errors < self.best) | equal) & (self.ended < 0)
         self.best = np.where(better, errors, self.best)
         self.engine.keep(better)
+
+    def _compare(self, found: Mapping[str, Mapping[str, Floats]]) -> None:
+        """Let each policy pick, and note the losses of all examples of OOD validation."""
+        if not isinstance(self.engine, Single):  # a plan with these is not stacked
+            return
+        values = {
+            name: float(finished(found[policy.split][policy.measure][0], policy.measure))
+            for name, policy in self.policies.selections.items()
+        }
+        for name in self.policies.pick(self.clock.step, values):
+            self.engine.keep_as(name)
+        if self.lot.plan.loss_curves:
+            each = self.engine.each("ood_validation")
+            self.loss_split.append(each["loss"], each["accuracy"].astype(bool))
 
     def _stop(self, row: Mapping[str, Any]) -> None:
         """Let replicas rest that were solved for long enough."""
@@ -250,7 +271,11 @@ class Training:
         engine.use("selected")
         found["selected"] = engine.evaluate(EVALUATED)
         observed = {**engine.observe(), "finite": finite}
+        policies = self._judge_policies()
         engine.use("last")
+        if self.lot.plan.loss_curves:
+            for name, losses in self.loss_split.curves().items():
+                self.curves.add(f"loss of {name} examples", losses[:, None])
         weights, notes = self.engine.results(), self.engine.notes()
         steps = self.curves["step"][:, 0]
         results = []
@@ -261,7 +286,7 @@ class Training:
             row = selected_row(errors, self.selection.ties)
             deciding = self.curves[deciding_split(self.watched)][:rows, index]
             threshold = float(self.thresholds[index])
-            further = dict(notes[index])
+            further = {**notes[index], **policies}
             if engine.name == "single":
                 further["training_seconds"] = round(self.clock.seconds, 1)
             if self.lot.plan.curriculum is not None:
@@ -283,6 +308,7 @@ class Training:
                     **self._observe(variant, weights[index]),
                 },
                 notes=further,
+                crashed=self._crashed(index, rows),
             )
             self._keep(variant, seed, weights[index], outcome)
             results.append(
@@ -295,6 +321,22 @@ class Training:
                 )
             )
         return results
+
+    def _crashed(self, replica: int, rows: int) -> bool | None:
+        """Say whether a network lost all its right answers in distribution; None if it has none."""
+        if "accuracy" not in self.interface.measures or "validation" not in self.watched:
+            return None
+        return has_crashed(self.curves["validation"][:rows, replica])
+
+    def _judge_policies(self) -> dict[str, Any]:
+        """Evaluate what each policy picked; the same step only once."""
+        by_step: dict[int, Any] = {}
+        for name, step in self.policies.steps.items():
+            if step not in by_step and isinstance(self.engine, Single):
+                self.engine.use(name)
+                by_step[step] = values(self.engine.evaluate(EVALUATED), 0)
+        picked = {name: {"step": s, **by_step[s]} for name, s in self.policies.steps.items()}
+        return {"policies": picked} if picked else {}
 
     def replicas(self) -> list[tuple[Variant, int]]:
         """Return the variant and the seed of each replica."""
@@ -349,6 +391,8 @@ class Training:
                 "solved_for": torch.tensor(self.solved_for),
                 "ended": torch.tensor(self.ended),
                 "curves": {name: torch.tensor(rows) for name, rows in self.curves.items()},
+                "policies": self.policies.state(),
+                "loss_split": self.loss_split.state(),
             },
         }
         save_checkpoint(path, tree, asdict(self.clock), self.fingerprint)
@@ -363,6 +407,8 @@ class Training:
         self.best, self.ended = loop["best"].numpy(), loop["ended"].numpy()
         self.solved_for = loop["solved_for"].numpy()
         self.curves = Curves({name: rows.numpy() for name, rows in loop["curves"].items()})
+        self.policies.load_state(loop.get("policies", {}))
+        self.loss_split.load_state(loop.get("loss_split", {}))
         around = self.clock.around  # making the data took time again
         self.clock = Clock(**clock)
         self.clock.around += around

@@ -12,6 +12,8 @@ from wug.stats.measures import MEASURES
 from wug.training.engine import Floats
 
 SCHEMA = 2
+# What share of right answers a network must once have had to count as crashed at none.
+RIGHT_ONCE = 0.1
 
 Evaluation = Mapping[str, Mapping[str, Floats]]
 """split -> measure -> sums and counts, (replica, group, 2)."""
@@ -97,6 +99,19 @@ def first_solved(steps: Floats, errors: Floats, threshold: float) -> int | None:
     return int(steps[below[0]]) if len(below) else None
 
 
+def has_crashed(errors: Floats) -> bool:
+    """Say whether answers were right once and none is in the end (csordas2023, section 4.2.1).
+
+    Args:
+        errors: Share of wrong answers at each evaluation.
+
+    Example:
+        >>> has_crashed(np.array([1.0, 0.5, 1.0])), has_crashed(np.array([1.0, 0.99, 1.0]))
+        (True, False)
+    """
+    return bool(errors[-1] >= 1 and errors.min() <= 1 - RIGHT_ONCE)
+
+
 def make_outcome(
     *,
     interface: Interface,
@@ -110,6 +125,7 @@ def make_outcome(
     groups: Mapping[str, Any],
     observed: Mapping[str, float],
     notes: Mapping[str, Any],
+    crashed: bool | None = None,
 ) -> dict[str, Any]:
     """Return the outcome of one training.
 
@@ -125,15 +141,26 @@ def make_outcome(
         groups: ``selected`` and ``final`` -> split -> measure -> group -> number.
         observed: What was read off the selected weights.
         notes: Further keys.
+        crashed: Whether its answers were right once and none is in the end; None if they are no
+            answers.
     """
     observed = dict(observed)
     finite = bool(observed.pop("finite", 1.0))
     solved = selected["test"][interface.curve("test")] <= threshold
     outcome: dict[str, Any] = {
         "schema": SCHEMA,
-        "status": "solved" if solved else "unsolved" if finite else "diverged",
+        "status": (
+            "solved"
+            if solved
+            else "diverged"
+            if not finite
+            else "crashed"
+            if crashed
+            else "unsolved"
+        ),
         "solved": solved,
         "diverged": not finite,
+        **({} if crashed is None else {"crashed": crashed}),
         "engine": engine,
         "threshold": threshold,
         "steps": steps,

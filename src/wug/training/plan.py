@@ -97,6 +97,9 @@ class Plan:
         curriculum: When harder problems are added.
         selection: Which weights are kept; the interface's own if not given.
         watched: Splits that are evaluated during training; the interface's own if not given.
+        policies: Further selections by name; records say side by side what each would have picked.
+        loss_curves: Whether learning curves have the losses of all watched splits, and on OOD
+            validation those of examples apart that were right at any evaluation and at none.
         stopping: When to end early.
         averaging: If above 0, what is evaluated and kept are not the last weights but their moving
             average, which keeps this share of itself in every step: what a falling learning rate
@@ -123,6 +126,8 @@ class Plan:
     curriculum: Curriculum | None = None
     selection: Selection | None = None
     watched: tuple[str, ...] = ()
+    policies: Mapping[str, Selection] = field(default_factory=dict)
+    loss_curves: bool = False
     stopping: Stopping | None = None
     averaging: float = 0.0
     precision: Literal["float32", "bfloat16"] = "float32"
@@ -169,7 +174,8 @@ class Plan:
         """Say whether every part has a form for many replicas at once."""
         single = self.averaging or self.precision != "float32" or self.accumulation > 1
         single = single or isinstance(self.sampler, ByError)
-        return not single and self.optimiser.pure() is not None
+        alone = bool(single or self.policies or self.loss_curves)
+        return not alone and self.optimiser.pure() is not None
 
 
 @dataclass(frozen=True, kw_only=True)

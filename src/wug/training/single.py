@@ -78,7 +78,7 @@ class Single:
             mean = get_ema_multi_avg_fn(plan.averaging)
             self.averaged = AveragedModel(self.network, multi_avg_fn=mean).eval()
         self.carried: Any = None
-        self.selected = self._weights()
+        self.kept = {"selected": self._weights()}
         self._last: Params | None = None
 
     def _to_device(self, tree: Any) -> Any:
@@ -88,6 +88,11 @@ class Single:
     def judged(self) -> nn.Module:
         """The network that is evaluated: with the average of the latest weights, or the last."""
         return self.network if self.averaged is None else self.averaged.module
+
+    @property
+    def selected(self) -> Params:
+        """The weights of the best evaluation."""
+        return self.kept["selected"]
 
     def _weights(self) -> Params:
         return {name: value.detach().clone() for name, value in self.judged.state_dict().items()}
@@ -235,23 +240,37 @@ class Single:
     def keep(self, better: NDArray[np.bool_]) -> None:
         """Copy the weights to the selected ones."""
         if better[0]:
-            self.selected = self._weights()
+            self.keep_as("selected")
+
+    def keep_as(self, name: str) -> None:
+        """Copy the weights to those of a name."""
+        self.kept[name] = self._weights()
+
+    @torch.no_grad()
+    def each(self, split: str) -> dict[str, NDArray[Any]]:
+        """Return what the interface says of each example of a split, in the order of its parts."""
+        self.judged.eval()
+        parts = []
+        for index in range(self.source.num_parts(split)):
+            batch = self.source.finish(self.own, self._to_device(self.source.part(split, index)))
+            parts.append(self.interface.each(self.task, self.judged, batch))  # type: ignore[attr-defined]
+        return {name: torch.cat([part[name] for part in parts]).numpy(force=True)
+                for name in parts[0]}  # fmt: skip
 
     def rest(self, ended: NDArray[np.bool_]) -> None:
         """Do nothing: the loop ends with its only replica."""
 
-    def use(self, which: Literal["last", "selected"]) -> None:
-        """Choose the weights that are evaluated and observed."""
-        if which == "selected" and self._last is None:
+    def use(self, which: str) -> None:
+        """Choose the weights that are evaluated and observed: the last ones, or those of a name."""
+        if self._last is None:
             self._last = self._weights()
-            self.judged.load_state_dict(self.selected)
-        elif which == "last" and self._last is not None:
-            self.judged.load_state_dict(self._last)
+        self.judged.load_state_dict(self._last if which == "last" else self.kept[which])
+        if which == "last":
             self._last = None
 
     def state(self) -> Tree:
         """Return weights, selected weights, optimisers' states and the carried state."""
-        tree: Tree = {"network": self.network.state_dict(), "selected": self.selected}
+        tree: Tree = {"network": self.network.state_dict(), "kept": self.kept}
         if self.averaged is not None:
             tree["averaged"] = self.averaged.state_dict()
         if self.source.learns:
@@ -271,7 +290,7 @@ class Single:
     def load_state(self, tree: Tree) -> None:
         """Go on from a state."""
         self.network.load_state_dict(tree["network"])
-        self.selected = self._to_device(tree["selected"])
+        self.kept = self._to_device(tree.get("kept") or {"selected": tree["selected"]})
         if self.averaged is not None:
             self.averaged.load_state_dict(tree["averaged"])
         for number, optimiser in enumerate(self.optimisers):

@@ -14,7 +14,9 @@ from wug.study.experiment import RunOptions
 from wug.training.engine import initial_module
 from wug.training.plan import Plan
 
-KEYS = [e.key for e in index.entries("experiment") if e.key.startswith("csordas2023.")]
+# The tables of chapters 5 and 6, whose networks say a class.
+TABLES = ("ctl", "ctl_act", "ctl_depth", "ctlpp_ar", "ctlpp_staged", "listops", "simple_arithmetic")
+KEYS = [f"csordas2023.{table}" for table in TABLES]
 every_experiment = pytest.mark.parametrize("key", KEYS)
 
 

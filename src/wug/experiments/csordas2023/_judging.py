@@ -6,7 +6,7 @@ Accuracies are judged as errors: an accuracy of 0.98 is an error of 0.02.
 from collections.abc import Iterable
 from math import isnan
 
-from wug.study.claims import Entry, Key, Table
+from wug.study.claims import Cell, Entry, Key, Table
 from wug.study.judgements import Judgement, Verdict, all_of
 from wug.study.predicates import error_above, error_below
 
@@ -22,6 +22,14 @@ def all_below(table: Table, keys: Iterable[Key], bound: float, iid: bool = False
 def all_above(table: Table, keys: Iterable[Key], bound: float, iid: bool = False) -> Judgement:
     """Judge whether the mean errors of all cells are above a bound."""
     return all_of(error_above(table.at(*key), bound, iid) for key in keys)
+
+
+def reading(entry: Entry, measure: str) -> Entry:
+    """Return a cell whose accuracy is another of its measures, to compare the two."""
+    if entry.cell is None:
+        return entry
+    cell = Cell(None, entry.cell.trials, {"accuracy": entry.cell[measure]})
+    return Entry(f"{entry.name}, {measure.replace('_', ' ')}", cell, entry.exact)
 
 
 def errors_within(first: Entry, second: Entry, gap: float) -> Judgement:

@@ -50,6 +50,8 @@ class ScanLength(PairTask):
         cutoff: Largest number of actions in training; 22 is SCAN's own length split.
         validation_share: Share of the short commands for IID validation.
         ood_validation_share: Share of the long commands for OOD validation.
+        teach_end: Whether networks are taught when to stop (+EOS); if not (-EOS, newman2020), their
+            answers are cut at the true length.
 
     Raises:
         UserError: For a cutoff that leaves nothing to test, or shares outside of [0, 1).
@@ -66,6 +68,7 @@ class ScanLength(PairTask):
     cutoff: int = 26
     validation_share: float = 0.1
     ood_validation_share: float = 0.1
+    teach_end: bool = True
 
     group: ClassVar[Literal["type", "length", "depth"]] = "length"
     source_tokens = COMMAND_WORDS
