@@ -68,11 +68,21 @@ class NextToken:
         sums = {
             "loss": nats,
             "perplexity": nats,  # finished as the exponential of the mean
-            "bits_per_character": nats / math.log(2),
             "accuracy": right.double().sum(-1),
         }
-        numbers = mask.double().sum(-1)
-        return count_weighted(sums, numbers, batch.get("group"), num_groups), output.state
+        group = batch.get("group")
+        found = count_weighted(sums, mask.double().sum(-1), group, num_groups)
+        bits = {"bits_per_character": nats / math.log(2)}
+        found |= count_weighted(bits, self.characters(task, batch), group, num_groups)
+        return found, output.state
+
+    def characters(self, task: Any, batch: Batch) -> Tensor:
+        """Return how many characters the targets of each row stand for; a byte counts for one."""
+        mask = batch["mask"].double()
+        lengths: Tensor | None = getattr(task, "token_lengths", None)
+        if lengths is None:
+            return mask.sum(-1)
+        return (lengths.to(mask)[batch["targets"]] * mask).sum(-1)
 
     def curve(self, split: str) -> str:
         """Return the measure that a learning curve shows."""

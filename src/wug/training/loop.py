@@ -248,7 +248,8 @@ class Training:
         found = {"final": engine.evaluate(EVALUATED)}
         finite = engine.observe()["finite"]
         engine.use("selected")
-        found["selected"] = engine.evaluate(EVALUATED)
+        same = self._last_is_selected()
+        found["selected"] = found["final"] if same else engine.evaluate(EVALUATED)
         observed = {**engine.observe(), "finite": finite}
         engine.use("last")
         weights, notes = self.engine.results(), self.engine.notes()
@@ -295,6 +296,14 @@ class Training:
                 )
             )
         return results
+
+    def _last_is_selected(self) -> bool:
+        """Say whether the last weights are the selected ones of all replicas."""
+        errors, step = self.curves[self.selection.split], self.curves["step"][-1, 0]
+        rows = [selected_row(row, self.selection.ties) for row in errors.T]
+        newest = step == self.clock.step and all(row == len(errors) - 1 for row in rows)
+        # Weights whose error is no number were never selected.
+        return bool(newest and np.isfinite(errors[-1]).all() and (self.ended < 0).all())
 
     def replicas(self) -> list[tuple[Variant, int]]:
         """Return the variant and the seed of each replica."""
