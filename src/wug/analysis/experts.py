@@ -8,7 +8,7 @@ again and again: whether they choose the same experts every time is a number as 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -159,6 +159,52 @@ def expert_use(
         repeats=np.array([torch.stack(same[name]).mean(0).numpy() for name in sizes])
         if same
         else np.empty((len(sizes), 0)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenExperts:
+    """The experts of each token of a text.
+
+    Args:
+        experts: Their numbers, (layer, token, choice); layers that are applied again count again.
+        weights: How much each of them counts.
+        num_experts: How many there are; 0 for a network without experts.
+    """
+
+    experts: NDArray[np.int64]
+    weights: Floats
+    num_experts: int
+
+
+@torch.no_grad()
+def chosen_experts(network: nn.Module, tokens: Sequence[int]) -> ChosenExperts:
+    """Return the experts that a language model chooses for each token of a text, read at once.
+
+    Args:
+        network: A model of next tokens; it is not changed.
+        tokens: The text.
+
+    Example:
+        >>> from wug.models.transformer_xl import TransformerXL
+        >>> network = TransformerXL(256, feed_forward="sigma_moe", num_experts=4, top_k=2)
+        >>> chosen_experts(network, [87, 117, 103]).experts.shape
+        (4, 3, 2)
+    """
+    was_training = network.training
+    network.eval()
+    with record_choices(network) as decisions:
+        network(torch.tensor([list(tokens)], device=next(network.parameters()).device))
+    network.train(was_training)
+    # Layers in the order of their application: all of them, then all of them again.
+    rounds = zip(*decisions.values(), strict=True) if decisions else ()
+    routings = [routing for one in rounds for routing in one]
+    if not routings:
+        return ChosenExperts(np.empty((0, 0, 0), np.int64), np.empty((0, 0, 0)), 0)
+    return ChosenExperts(
+        experts=torch.stack([routing.index[0] for routing in routings]).numpy(force=True),
+        weights=torch.stack([routing.weight[0] for routing in routings]).double().numpy(force=True),
+        num_experts=int(routings[0].logits.shape[-1]),
     )
 
 
