@@ -67,7 +67,7 @@ def test_bad_segments_are_sentences(folder: Path) -> None:
     text = open_text(folder)
     with pytest.raises(UserError, match="one of train, validation, test"):
         Segments(text=text, split="valid", rows=1, length=1)
-    with pytest.raises(UserError, match="at least 2 bytes"):
+    with pytest.raises(UserError, match="at least 2 tokens"):
         Segments(text=open_text(folder, {"x": (3, 4)}), split="x", rows=1, length=1)
     with pytest.raises(UserError, match="Take fewer rows"):
         Segments(text=text, split="test", rows=60, length=1).batch(0, 0)

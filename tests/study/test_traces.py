@@ -6,11 +6,13 @@ import pytest
 import torch
 from small_lots import sequence_lot, train_and_keep
 
+from wug.models.transformer_xl import TransformerXL
 from wug.records import read_traces
 from wug.study.traces import telling_problems, write_traces
+from wug.tasks.language.wug_test import WugTest
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.systematicity.ctlpp import CTLpp
-from wug.training.kept_networks import load
+from wug.training.kept_networks import keep_network, load
 
 SMALL = {"features": 8, "hidden_features": 8}
 CHAINS = CTL(train_lengths=(1, 2), ood_validation_lengths=(3, 3), test_lengths=(4, 5),
@@ -108,3 +110,22 @@ def test_damage_and_foreign_classes_are_named(tmp_path, ndr):
     assert len(paths) == 3
     assert len(problems) == 2 and "torn" in problems[1] and "wug.models.ndr:NDR" in problems[0]
     assert write_traces(tmp_path / "nowhere") == ([], [])
+
+
+def test_a_language_model_leaves_the_use_of_its_experts(tmp_path):
+    task = WugTest(length=8, num_blocks=2, train_bytes=1_000, held_out_bytes=200)
+    sizes = {"features": 8, "num_layers": 2, "num_heads": 2, "memory_length": 8}
+    kinds = {"sparse": {"feed_forward": "sigma_moe", "num_experts": 4, "expert_features": 4,
+                        "top_k": 2}, "dense": {}}  # fmt: skip
+    for name, options in kinds.items():
+        model = TransformerXL(256, **sizes, **options, generator=torch.Generator().manual_seed(0))
+        keep_network(tmp_path / "models" / f"{name}.safetensors", model.state_dict(),
+                     model="transformer_xl", options={**sizes, **options}, task=task)  # fmt: skip
+    written, problems = write_traces(tmp_path)
+    assert not problems and len(written) == 2
+    traces = {trace.about["lot"]: trace for trace in read_traces(tmp_path)[0]}
+    assert traces["sparse"].about["kind"] == "experts"
+    assert traces["sparse"].arrays["weights"].shape == (2, 4)
+    assert traces["sparse"].arrays["weights"].sum() == pytest.approx(2)
+    assert traces["sparse"].arrays["together"].shape == (2, 4, 4)
+    assert set(traces["dense"].arrays) == {"active", "active_deviation", "units"}

@@ -2,6 +2,7 @@ import pytest
 import torch
 from torch import nn
 
+from wug.layers.sigma_moe import SigmaMoE
 from wug.models.lstm import LSTM
 from wug.models.ndr import NDR
 from wug.training.muon import TorchMuon, hidden_matrices, orthogonalised
@@ -127,3 +128,25 @@ def test_every_parameter_has_one_optimiser(optimiser, decay, model):
     trained = [id(weight) for group in groups for weight in group["params"]]
     assert sorted(trained) == sorted(map(id, model.parameters()))
     assert all(group["weight_decay"] == decay for group in groups)
+
+
+def test_experts_move_as_matrices_of_their_own():
+    generator = torch.Generator().manual_seed(0)
+    for shape in ((3, 4, 6), (3, 6, 4), (2, 5, 5)):
+        start = torch.randn(shape, generator=generator)
+        together = nn.Parameter(start.clone())
+        alone = [nn.Parameter(one.clone()) for one in start]
+        first, second = TorchMuon([together], lr=0.1), TorchMuon(alone, lr=0.1)
+        for _ in range(3):
+            together.grad = torch.randn(shape, generator=generator)
+            for weight, gradient in zip(alone, together.grad, strict=True):
+                weight.grad = gradient
+            first.step()
+            second.step()
+        torch.testing.assert_close(together.data, torch.stack([w.data for w in alone]))
+
+
+def test_matrices_of_experts_are_hidden_matrices():
+    layer = SigmaMoE(8, num_experts=3, expert_features=4, top_k=2)
+    found = {id(weight) for weight in hidden_matrices(nn.Sequential(layer))}
+    assert found == {id(weight) for weight in layer.parameters()}

@@ -22,6 +22,7 @@ from wug.cli.data import data
 from wug.cli.doctor import doctor
 from wug.cli.fit import fit
 from wug.cli.list import list_
+from wug.cli.lm import lm
 from wug.cli.pack import pack
 from wug.cli.predict import predict
 from wug.cli.report import report
@@ -53,6 +54,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "fit": fit,
     "predict": predict,
     "run": run,
+    "lm": lm,
     "show": show,
     "card": card,
     "report": report,

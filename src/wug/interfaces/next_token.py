@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import torch
@@ -14,6 +16,8 @@ from wug.functional.output import Output
 from wug.interfaces.interface import Batch, Counts, Selection, Terms, count_weighted
 
 NUM_WRITTEN = 200
+# Tokens that a network without a state reads again before every new one.
+NUM_READ_AGAIN = 512
 
 
 class NextToken:
@@ -68,36 +72,93 @@ class NextToken:
         sums = {
             "loss": nats,
             "perplexity": nats,  # finished as the exponential of the mean
-            "bits_per_character": nats / math.log(2),
             "accuracy": right.double().sum(-1),
         }
-        numbers = mask.double().sum(-1)
-        return count_weighted(sums, numbers, batch.get("group"), num_groups), output.state
+        group = batch.get("group")
+        found = count_weighted(sums, mask.double().sum(-1), group, num_groups)
+        bits = {"bits_per_character": nats / math.log(2)}
+        found |= count_weighted(bits, self.characters(task, batch), group, num_groups)
+        return found, output.state
+
+    def characters(self, task: Any, batch: Batch) -> Tensor:
+        """Return how many characters the targets of each row stand for; a byte counts for one."""
+        mask = batch["mask"].double()
+        lengths: Tensor | None = getattr(task, "token_lengths", None)
+        if lengths is None:
+            return mask.sum(-1)
+        return (lengths.to(mask)[batch["targets"]] * mask).sum(-1)
 
     def curve(self, split: str) -> str:
         """Return the measure that a learning curve shows."""
         return "loss"
 
-    @torch.no_grad()
     def ask(self, task: Any, network: nn.Module, text: str) -> dict[str, Any]:
         """Continue a text with the most likely tokens.
 
         Returns:
-            ``prompt`` and ``continuation``.
+            ``prompt`` and ``continuation``, and of both together ``tokens``, their numbers, and
+            ``pieces``, what each of them is as text; ``num_prompt`` of them are the prompt's.
 
         Raises:
             UserError: The text is empty or has an unknown token.
         """
-        device = next(network.parameters()).device
-        tokens = torch.tensor([task.encode(text)], device=device)
-        start: Any = getattr(network, "initial_state", None)
-        output = Output.of(network(tokens, state=None if start is None else start(1)))
-        written: list[int] = []
-        for _ in range(NUM_WRITTEN):
-            token = output.answer[:, -1:].argmax(-1)
-            written.append(int(token))
-            output = Output.of(network(token, state=output.state))
-        return {"kind": "next_token", "prompt": text, "continuation": task.decode(written)}
+        tokens: list[int] = task.encode(text)
+        written = list(islice(continued(network, tokens), NUM_WRITTEN))
+        return {
+            "kind": "next_token",
+            "prompt": text,
+            "continuation": task.decode(written),
+            "tokens": [*tokens, *written],
+            "num_prompt": len(tokens),
+            "pieces": [task.decode([token]) for token in (*tokens, *written)],
+        }
+
+
+@torch.no_grad()
+def continued(
+    network: nn.Module,
+    tokens: Sequence[int],
+    *,
+    temperature: float = 0.0,
+    generator: torch.Generator | None = None,
+) -> Iterator[int]:
+    """Yield token after token of a text's continuation, without end.
+
+    Args:
+        network: In evaluation. One that carries no state reads the end of the text again for every
+            token.
+        tokens: The text so far, at least one token.
+        temperature: What logits are divided by before a token is drawn; 0 takes the most likely.
+        generator: Of the draws, on the network's device.
+
+    Example:
+        >>> from itertools import islice
+        >>> class Counter(nn.Module):
+        ...     def forward(self, tokens, state=None):
+        ...         return F.one_hot((tokens + 1) % 4, 4).float()
+        >>> counter = Counter()
+        >>> counter.register_parameter("unused", nn.Parameter(torch.zeros(1)))
+        >>> list(islice(continued(counter, [0, 1]), 4))
+        [2, 3, 0, 1]
+    """
+    device = next(network.parameters()).device
+    text = torch.tensor([list(tokens)], device=device)
+    start: Any = getattr(network, "initial_state", None)
+    output = Output.of(network(text, state=None if start is None else start(1)))
+    while True:
+        logits = output.answer[0, -1].float()
+        if temperature > 0:
+            shares = (logits / temperature).softmax(-1)
+            token = int(torch.multinomial(shares, 1, generator=generator))
+        else:
+            token = int(logits.argmax())
+        yield token
+        new = torch.tensor([[token]], device=device)
+        if output.state is None:
+            text = torch.cat((text, new), 1)[:, -NUM_READ_AGAIN:]
+            output = Output.of(network(text, state=None))
+        else:
+            output = Output.of(network(new, state=output.state))
 
 
 def reset_rows(state: Any, fresh: Any, starts: Tensor) -> Any:

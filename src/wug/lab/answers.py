@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from wug.analysis.experts import chosen_experts
 from wug.analysis.formula import read_formula
 from wug.analysis.routing import routing_record
 from wug.core.errors import UserError
@@ -29,8 +30,9 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
         network without attention, else ``columns`` (labels), ``operands`` (for each column those
         that it needs), ``arcs`` (for each step and head target, source and weight of attention
         where it is not faint), ``openness`` (for each step and column, None without gates),
-        ``threshold`` and ``score``. With numbers also ``formula``, one text for each output, empty
-        for large networks.
+        ``threshold`` and ``score``. With text also ``experts`` and ``weights``, for each layer and
+        token those that it chose, and ``num_experts``, 0 for a dense network. With numbers also
+        ``formula``, one text for each output, empty for large networks.
 
     Raises:
         UserError: The network can't read the input.
@@ -39,6 +41,8 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
     found = interface(kind).ask(task, network, text)
     if kind == "classification":
         found["routing"] = routing_of(network, task, found.pop("tokens"))
+    if kind == "next_token":
+        found |= experts_of(network, found.pop("tokens"))
     if kind == "numbers":
         small = sum(value.numel() for value in network.parameters()) <= MOST_WEIGHTS
         known = small and hasattr(network, "formula")
@@ -69,6 +73,14 @@ def routing_of(network: nn.Module, task: Any, tokens: list[int]) -> dict[str, An
             for step in arrays["attention"]
         ],
     }  # fmt: skip
+
+
+def experts_of(network: nn.Module, tokens: list[int]) -> dict[str, Any]:
+    """Return the experts that a language model chooses for each token of a text, layer by layer."""
+    chosen = chosen_experts(network, tokens)
+    weights = [[[plain(one) for one in token] for token in layer] for layer in chosen.weights]
+    return {"experts": chosen.experts.tolist(), "weights": weights,
+            "num_experts": chosen.num_experts}  # fmt: skip
 
 
 def plain(value: float) -> float:

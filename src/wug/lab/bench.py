@@ -25,9 +25,13 @@ MOST_STEPS = 1_000
 MOST_SIZE = 10_000
 COUNTED = ("num_", "test_steps")
 # The lab makes no data.
-UNUSED = ("num_train", "num_evaluation", "seed")
+UNUSED = (
+    "num_train", "num_evaluation", "seed", "train_bytes", "held_out_bytes", "validation_tokens",
+    "test_tokens", "pieces",
+)  # fmt: skip
 # What a person may begin with: the first of these that a task takes.
 EXAMPLES = ("101 d a b", "b a d 101", "5 d a b", "b a d 5", "[MAX 2 4 [MIN 3 9]]", "((4*7)+2)")
+TEXT = "This is a wug. Now there are two "
 
 
 class Lab:
@@ -67,6 +71,7 @@ class Lab:
             "labels": labels if isinstance(labels, dict) else {},
             "seed": about.get("seed"),
             "accuracy": kept_accuracy(about),
+            "interface": "numbers" if task is None else task.interface,
             "tokens": list(getattr(task, "tokens", ())),
             "example": example_of(task, about["model_options"]),
         }
@@ -148,6 +153,8 @@ def example_of(task: Any, options: dict[str, Any]) -> str:
         if not isinstance(size, int) or size > MOST_NUMBERS:
             return ""
         return " ".join(str(index + 1) for index in range(size))
+    if task.interface == "next_token":
+        return TEXT
     for text in (getattr(task, "question", ""), *EXAMPLES):
         try:
             task.answer(task.encode(text))

@@ -97,6 +97,7 @@ class MixtureOfExperts(nn.Module):
     """
 
     stackable = False  # tokens of an expert are as many as choose it
+    stacks_of_matrices = ("weight_in", "weight_out")
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -43,6 +44,16 @@ def cut(num_bytes: int, shares: Mapping[str, int]) -> dict[str, Range]:
     return {name: (ends[i], ends[i + 1]) for i, name in enumerate(shares)}
 
 
+class Text(Protocol):
+    """Numbered tokens one after the other, and where each split begins and ends."""
+
+    splits: dict[str, Range]
+
+    def __getitem__(self, bounds: slice) -> NDArray[Any]:
+        """Return a copy of some consecutive tokens."""
+        ...
+
+
 class ByteText:
     """The bytes of one file or of several, one after the other, without reading them all.
 
@@ -62,14 +73,31 @@ class ByteText:
     def __init__(self, paths: Sequence[Path], splits: Mapping[str, Range] | None = None) -> None:
         try:
             # numpy can't map what is empty.
-            self.parts = [
+            self.parts: list[NDArray[np.uint8]] = [
                 np.memmap(path, dtype=np.uint8, mode="r") for path in paths if path.stat().st_size
             ]
         except OSError as error:
             raise UserError(f"text: {error.filename}: {error.strerror or error}.") from error
+        self._cut(splits, ", ".join(map(str, paths)) or "no file")
+
+    @classmethod
+    def of(cls, content: bytes, splits: Mapping[str, Range] | None = None) -> ByteText:
+        """Return a text of these bytes.
+
+        Example:
+            >>> ByteText.of(b"wug" * 100).splits["test"]
+            (285, 300)
+        """
+        text = cls.__new__(cls)
+        text.parts = [np.frombuffer(content, np.uint8)]
+        text._cut(splits, "the text")
+        return text
+
+    def _cut(self, splits: Mapping[str, Range] | None, name: str) -> None:
+        """Check the splits, or make the usual ones."""
         self.ends = np.cumsum([0, *(len(part) for part in self.parts)])
         if not len(self):
-            raise UserError(f"text: there is nothing in {', '.join(map(str, paths)) or 'no file'}.")
+            raise UserError(f"text: there is nothing in {name}.")
         self.splits = dict(splits or cut(len(self), SHARES))
         for name, (start, stop) in self.splits.items():
             if not 0 <= start <= stop <= len(self):
@@ -129,22 +157,23 @@ def enwik8(folder: Path | None = None) -> ByteText:
 class Segments:
     """Batches of contiguous segments of one split.
 
-    Training: the split is cut into segments of ``length`` bytes. The rows begin evenly spaced, from
-    a segment that the seed chooses, and each moves on by one segment per step; after the last
+    Training: the split is cut into segments of ``length`` tokens. The rows begin evenly spaced,
+    from a segment that the seed chooses, and each moves on by one segment per step; after the last
     segment comes the first. So ``rows`` rows read the whole split once in about
     ``num_segments / rows`` steps, and each row reads all of it in time.
 
-    Evaluation: each row has a track of its own, and each byte but the first is predicted once.
+    Evaluation: each row has a track of its own, and each token but the first is predicted once.
 
-    A batch has, with rows on axis 0: ``inputs`` and ``targets`` (the byte after each input), int64;
-    ``mask``, False where there is no text left; ``starts``, True for rows that begin anew, whose
-    carried state must be reset.
+    A batch has, with rows on axis 0: ``inputs`` and ``targets`` (the token after each input),
+    int64; ``mask``, False where there is no text left; ``starts``, True for rows that begin anew,
+    whose carried state must be reset.
 
     Args:
-        text: The bytes.
+        text: The tokens: bytes, or pieces of words.
         split: Which of its splits.
         rows: Rows of a batch.
-        length: Bytes per row.
+        length: Tokens per row.
+        limit: How many tokens of the split are read, the first ones; all by default.
 
     Shape:
         inputs, targets and mask (rows, length); starts (rows,).
@@ -156,10 +185,11 @@ class Segments:
         True
     """
 
-    text: ByteText
+    text: Text
     split: str
     rows: int
     length: int
+    limit: int | None = None
 
     def __post_init__(self) -> None:
         """Check the arguments.
@@ -171,13 +201,14 @@ class Segments:
         require_at_least("Segments", "rows", self.rows, 1)
         require_at_least("Segments", "length", self.length, 1)
         if self.num_targets < 1:
-            raise UserError(f"Segments: split {self.split!r} must have at least 2 bytes.")
+            raise UserError(f"Segments: split {self.split!r} must have at least 2 tokens.")
 
     @cached_property
     def num_targets(self) -> int:
-        """Number of bytes that can be predicted: all but the first."""
+        """Number of tokens that can be predicted: all but the first."""
         start, stop = self.text.splits[self.split]
-        return stop - start - 1
+        size = stop - start if self.limit is None else min(stop - start, self.limit)
+        return size - 1
 
     @property
     def num_segments(self) -> int:
@@ -198,7 +229,7 @@ class Segments:
         if self.num_segments < self.rows:
             raise UserError(
                 f"Segments: split {self.split!r} must have at least {self.rows} segments of "
-                f"{self.length} bytes, one per row; got {self.num_segments}. Take fewer rows."
+                f"{self.length} tokens, one per row; got {self.num_segments}. Take fewer rows."
             )
         first, _ = stream_key("text", self.split, seed)
         spread = np.arange(self.rows) * self.num_segments // self.rows
@@ -207,7 +238,7 @@ class Segments:
 
     @cached_property
     def track(self) -> int:
-        """Number of bytes that a row predicts in an evaluation."""
+        """Number of tokens that a row predicts in an evaluation."""
         return -(-self.num_targets // self.rows)
 
     @property
@@ -233,12 +264,12 @@ class Segments:
         starts: NDArray[np.bool_],
         ends: NDArray[np.int64] | None = None,
     ) -> dict[str, Tensor]:
-        """Make a batch of the segments that begin at these bytes of the split.
+        """Make a batch of the segments that begin at these tokens of the split.
 
         Args:
-            begins: First byte of each row.
+            begins: First token of each row.
             starts: Which rows begin anew.
-            ends: The byte that each row's inputs stay below; None if all segments are whole.
+            ends: The token that each row's inputs stay below; None if all segments are whole.
         """
         first = self.text.splits[self.split][0]
         block = np.zeros((self.rows, self.length + 1), np.int64)

@@ -264,6 +264,34 @@ _ALL = (
         name="tokens_per_second", title="Tokens per second", path="observed.tokens_per_second",
         better="higher", interval="student-t",
     ),
+    Measure(
+        name="flops_per_token", title="FLOPs per token", path="observed.flops_per_token",
+        about="Matrix products of a forward pass, mean of all trainings", notation="scientific",
+    ),
+    Measure(
+        name="mlp_flops_per_token", title="FLOPs per token of the MLP blocks",
+        path="observed.mlp_flops_per_token", notation="scientific",
+        about="Matrix products of a forward pass, the choice of experts included",
+    ),
+    Measure(
+        name="activation_bytes", title="Activation memory per token", unit="bytes",
+        path="observed.activation_bytes", notation="scientific",
+        about="What a forward pass keeps for the backward pass, mean of all trainings",
+    ),
+    Measure(
+        name="usage_entropy", title="Evenness of experts", path="observed.usage_entropy",
+        about="Entropy of the experts' weights in the worst layer, 1 if all count alike",
+        better="higher",
+    ),
+    Measure(
+        name="top_expert_share", title="Share of the top expert", path="observed.top_expert_share",
+        about="Of all weights of the worst layer, mean of all trainings",
+    ),
+    Measure(
+        name="same_experts", title="Same experts at successive repeats",
+        path="observed.same_experts", better="higher",
+        about="Share of a token's experts that its layer chose one repeat before",
+    ),
 )  # fmt: skip
 
 MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in _ALL}

@@ -1,7 +1,7 @@
 """The traces of a run's networks, for the pages of the report.
 
 A sequence training keeps its network in RUN/models. Each is run on a few of the hardest test
-problems, and what happened inside goes to RUN/traces.
+problems, or on held-out text, and what happened inside goes to RUN/traces.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from torch import nn
 
 from wug.analysis.accuracy import answers, function_pairs
+from wug.analysis.active_channels import active_channels
+from wug.analysis.experts import expert_use
 from wug.analysis.routing import routing_record
 from wug.analysis.symbols import compare_symbols, compatibility
 from wug.core.errors import UserError
 from wug.records import Json, write_trace
 from wug.records.traces import trace_path
 from wug.sources.sequence_task import SequenceTask
+from wug.sources.text_task import TextTask
 from wug.tasks.systematicity.ctlpp import CTLpp
 from wug.training.kept_networks import load, read_about
 
@@ -31,6 +34,8 @@ About = dict[str, Json]
 NUM_PROBLEMS = 3
 # Among how many of the shortest problems of the highest level right and wrong ones are looked for.
 NUM_TRIED = 200
+# Of held-out text, to see which experts a language model uses.
+NUM_TOKENS = 20_000
 
 
 def telling_problems(network: nn.Module, task: SequenceTask) -> list[list[int]]:
@@ -44,9 +49,9 @@ def telling_problems(network: nn.Module, task: SequenceTask) -> list[list[int]]:
     return [tried.tokens[place, : tried.lengths[place]].tolist() for place in chosen[:NUM_PROBLEMS]]
 
 
-def routing_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str, Arrays, About]]:
+def routing_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, About]]:
     """Yield name, arrays and description of some problems; none for a network without attention."""
-    if task.interface != "classification" or not hasattr(network, "trace"):
+    if not hasattr(network, "trace") or not isinstance(task, SequenceTask):
         return
     for number, tokens in enumerate(telling_problems(network, task), 1):
         try:
@@ -60,7 +65,7 @@ def routing_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str
         yield f"routing-{number}", small, {"kind": "routing", **about}
 
 
-def symbol_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str, Arrays, About]]:
+def symbol_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, About]]:
     """Yield how alike the functions of CTL++ write each symbol, and which clusters fit together."""
     if not isinstance(task, CTLpp):
         return
@@ -87,6 +92,29 @@ def symbol_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str,
     yield "symbols", arrays, about
 
 
+def expert_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, About]]:
+    """Yield how a language model uses its experts, and how many hidden units are active."""
+    if not isinstance(task, TextTask):
+        return
+    active = active_channels(network, task, num_tokens=NUM_TOKENS)
+    arrays: Arrays = {
+        "active": active.mean.astype(np.float32),
+        "active_deviation": active.deviation.astype(np.float32),
+        "units": active.total.astype(np.float32),
+    }
+    about: About = {"kind": "experts", "layers": list(active.layers)}
+    if any(hasattr(part, "num_experts") for part in network.modules()):
+        use = expert_use(network, task, num_tokens=NUM_TOKENS)
+        arrays |= {
+            "weights": use.weights.astype(np.float32),
+            "choices": use.choices.astype(np.float32),
+            "together": use.together.astype(np.float32),
+            "repeats": use.repeats.astype(np.float32),
+        }
+        about |= {"numbers": dict(use.numbers)}
+    yield "experts", arrays, about
+
+
 def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
     """Write the traces of every kept network that has none yet.
 
@@ -109,7 +137,11 @@ def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
             network, task = load(path)
             if task is None:
                 continue
-            made = [*routing_traces(network, task), *symbol_traces(network, task)]
+            made = [
+                trace
+                for traces in (routing_traces, symbol_traces, expert_traces)
+                for trace in traces(network, task)
+            ]
             network_about = read_about(path)
         except UserError as error:
             problems.append(str(error))

@@ -11,6 +11,10 @@ from wug.tasks.extrapolation.piecewise import Piecewise as Piecewise
 from wug.tasks.extrapolation.recurrent_arithmetic import RecurrentArithmetic as RecurrentArithmetic
 from wug.tasks.extrapolation.single_module import SingleModule as SingleModule
 from wug.tasks.extrapolation.static_arithmetic import StaticArithmetic as StaticArithmetic
+from wug.tasks.language.enwik8 import Enwik8 as Enwik8
+from wug.tasks.language.text_file import TextFile as TextFile
+from wug.tasks.language.wikitext103 import WikiText103 as WikiText103
+from wug.tasks.language.wug_test import WugTest as WugTest
 from wug.tasks.productivity.ctl import CTL as CTL
 from wug.tasks.productivity.listops import ListOps as ListOps
 from wug.tasks.productivity.mathematics import Mathematics as Mathematics

@@ -269,7 +269,8 @@ class Training:
         found = {"final": engine.evaluate(EVALUATED)}
         finite = engine.observe()["finite"]
         engine.use("selected")
-        found["selected"] = engine.evaluate(EVALUATED)
+        same = self._last_is_selected()
+        found["selected"] = found["final"] if same else engine.evaluate(EVALUATED)
         observed = {**engine.observe(), "finite": finite}
         policies = self._judge_policies()
         engine.use("last")
@@ -337,6 +338,14 @@ class Training:
                 by_step[step] = values(self.engine.evaluate(EVALUATED), 0)
         picked = {name: {"step": s, **by_step[s]} for name, s in self.policies.steps.items()}
         return {"policies": picked} if picked else {}
+
+    def _last_is_selected(self) -> bool:
+        """Say whether the last weights are the selected ones of all replicas."""
+        errors, step = self.curves[self.selection.split], self.curves["step"][-1, 0]
+        rows = [selected_row(row, self.selection.ties) for row in errors.T]
+        newest = step == self.clock.step and all(row == len(errors) - 1 for row in rows)
+        # Weights whose error is no number were never selected.
+        return bool(newest and np.isfinite(errors[-1]).all() and (self.ended < 0).all())
 
     def replicas(self) -> list[tuple[Variant, int]]:
         """Return the variant and the seed of each replica."""

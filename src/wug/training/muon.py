@@ -53,7 +53,7 @@ class TorchMuon(Optimizer):
         those of the same shape are done together.
 
     Args:
-        matrices: Parameters with two dimensions.
+        matrices: Parameters with two dimensions, or stacks of matrices with three.
         lr: The learning rate.
         weight_decay: Decoupled, as in AdamW.
         momentum: Share of the old gradients that is kept.
@@ -90,10 +90,10 @@ class TorchMuon(Optimizer):
                     alike[update.shape].append((weight, update))
             for shape, pairs in alike.items():
                 weights, updates = zip(*pairs, strict=True)
-                rate = group["lr"] * math.sqrt(max(shape))
-                for weight, update in zip(
-                    weights, orthogonalised(torch.stack(updates)), strict=True
-                ):
+                rate = group["lr"] * math.sqrt(max(shape[-2:]))
+                together = torch.stack(updates)
+                changes = orthogonalised(together.flatten(0, -3)).view_as(together)
+                for weight, update in zip(weights, changes, strict=True):
                     weight.mul_(1 - group["lr"] * group["weight_decay"])
                     weight.sub_(update if weight.shape == shape else update.mT, alpha=rate)
 
@@ -104,14 +104,15 @@ class TorchMuon(Optimizer):
             state["momentum"] = torch.zeros_like(weight)
         gradient: Tensor = weight.grad  # type: ignore[assignment]
         update = gradient.lerp(state["momentum"].lerp_(gradient, 1 - kept), kept)
-        return update.mT if update.shape[0] > update.shape[1] else update
+        return update.mT if update.shape[-2] > update.shape[-1] else update
 
 
 def hidden_matrices(model: nn.Module, num_classes: int | None = None) -> list[nn.Parameter]:
     """Return the matrices between a network's layers: not its embeddings, nor its read-out.
 
     Those are what the network itself holds, what `nn.Embedding` does, and the last linear layer
-    with an output for each class.
+    with an output for each class. A module's attribute ``stacks_of_matrices`` names parameters with
+    three dimensions that hold a matrix for each of its experts.
 
     Args:
         model: The network.
@@ -126,8 +127,15 @@ def hidden_matrices(model: nn.Module, num_classes: int | None = None) -> list[nn
     linear = [module for module in model.modules() if isinstance(module, nn.Linear)]
     read_outs = [layer.weight for layer in linear if layer.out_features == num_classes]
     outer |= {id(weight) for weight in read_outs[-1:]}
+    stacks = {
+        id(getattr(module, name))
+        for module in model.modules()
+        for name in getattr(module, "stacks_of_matrices", ())
+    }
     return [
         weight
         for weight in model.parameters()
-        if weight.ndim == 2 and min(weight.shape) > 1 and id(weight) not in outer
+        if (weight.ndim == 2 or id(weight) in stacks)
+        and min(weight.shape[-2:]) > 1
+        and id(weight) not in outer
     ]

@@ -25,7 +25,8 @@
     if (!network) return;
     const { tokens, accuracy } = network;
     get("about").textContent = [
-      tokens.length ? `Tokens: ${tokens.join(" ")}` : "It reads numbers.",
+      tokens.length ? `Tokens: ${tokens.join(" ")}`
+        : network.interface === "next_token" ? "It continues a text." : "It reads numbers.",
       typeof accuracy === "number" ? `right answers in the test: ${percent(accuracy)}` : "",
     ].filter(Boolean).join(" · ");
     get("input").value = network.example;
@@ -68,12 +69,59 @@
       ...answer.formula.map((text) => make("pre", {}, text)), table];
   }
 
+  // Hues a golden angle apart, so that neighbours differ; the light text colour stays readable.
+  const hue = (expert) => (expert * 137.5) % 360;
+
+  function shownToken(piece, experts, weights, written) {
+    const total = weights.reduce((sum, one) => sum + one, 0);
+    const parts = experts.map((expert, i) => `${expert} (${percent(total ? weights[i] / total : 0)})`);
+    const span = make("span", { class: written ? "token written" : "token" }, piece);
+    if (!experts.length) return span;
+    span.title = `experts ${parts.join(", ")}`;
+    const stops = experts.flatMap((expert, i) => {
+      const [from, to] = [i, i + 1].map((n) => `${(100 * n) / experts.length}%`);
+      return [`hsl(${hue(expert)} 70% 72%) ${from} ${to}`];
+    });
+    span.style.background = `linear-gradient(to bottom, ${stops.join(", ")})`;
+    return span;
+  }
+
+  function text({ prompt, continuation, pieces, num_prompt: length, experts,
+    weights, num_experts: size }) {
+    const title = make("h2", { class: "result" }, prompt, make("mark", {}, continuation));
+    if (!size) return [title];
+    const spans = make("p", { class: "tokens" });
+    const layer = make("select", { id: "layer" }, ...experts.map((_, i) => make("option",
+      { value: i }, `layer ${i + 1}`)));
+    const legend = make("p", { class: "tokens legend", "aria-label": "Experts" });
+    const draw = () => {
+      const chosen = experts[layer.selectedIndex], shares = weights[layer.selectedIndex];
+      spans.replaceChildren(...pieces.map((piece, i) =>
+        shownToken(piece, chosen[i], shares[i], i >= length)));
+    };
+    legend.append(...Array.from({ length: size }, (_, i) => shownToken(` ${i} `, [i], [1], false)));
+    layer.addEventListener("change", draw);
+    draw();
+    const counts = Array.from({ length: size }, (_, e) => experts.map((tokens) =>
+      tokens.filter((chosen) => chosen.includes(e)).length));
+    const table = make("details", { class: "behind" }, make("summary", {}, "Table"),
+      make("table", { class: "shares" }, make("caption", {}, "Tokens that chose an expert"),
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "expert"),
+          ...experts.map((_, i) => make("th", { scope: "col" }, `layer ${i + 1}`)))),
+        make("tbody", {}, ...counts.map((row, e) => make("tr", {},
+          make("th", { scope: "row" }, String(e)), ...row.map((n) => make("td", {}, String(n))))))));
+    return [title, make("h3", {}, "Experts that each token chose"),
+      make("label", { for: "layer" }, "Layer "), layer, spans, legend, table];
+  }
+
   async function told(response) {
     if (response.headers.get("content-type")?.startsWith("application/json")) {
       return response.json();
     }
     return { error: await response.text() };
   }
+
+  const SHOWN = { numbers, next_token: text };
 
   async function ask(event) {
     event.preventDefault();
@@ -87,7 +135,7 @@
       }));
       get("said").textContent = answer.error ?? "";
       get("answer").replaceChildren(...(answer.error ? []
-        : answer.kind === "numbers" ? numbers(answer) : sequence(answer)));
+        : (SHOWN[answer.kind] ?? sequence)(answer)));
     } catch (error) {
       get("said").textContent = `The server does not answer: ${error.message}`;
     } finally {

@@ -1,0 +1,152 @@
+"""A language model of a person's own text, as a run like any other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from wug.core.configs import as_config
+from wug.core.errors import UserError
+from wug.core.schedules import Constant, Trapezoid
+from wug.study.experiment import Experiment, Layout
+from wug.study.trainings import Training, make_lots, registered
+from wug.tasks.language.text_file import TextFile
+from wug.training.optimisers import Muon
+from wug.training.plan import Clip, Plan
+
+NAME = "lm"
+# Of the steps: how many the learning rate rises, and the share in which it falls to zero.
+WARM_UP, FALLING = 50, 0.5
+# gamma of csordas2023's networks on enwik8.
+ENTROPY = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageOptions:
+    """What a person may choose about a language model.
+
+    Args:
+        path: The text: a file or a folder.
+        layer: Feed-forward layers: ``"sigma_moe"``, another layer with experts, or ``"dense"``, a
+            block with the parameters that sigma-MoE would have.
+        features: Number of features of a token.
+        num_layers: Number of layers.
+        num_heads: Number of heads of the attention.
+        num_experts: Number of experts of a layer.
+        expert_features: Hidden units of an expert.
+        top_k: Experts that a token uses.
+        expert_dropout: Share of the experts of sigma-MoE that can't be chosen in a step.
+        length: Tokens of a row in one step, and of the memory.
+        rows: Rows of a batch.
+        steps: Optimiser steps.
+        learning_rate: The highest.
+        dropout: Share of what layers return that is dropped.
+        pieces: Size of a vocabulary of word pieces; 0 means bytes.
+        validation_tokens: How many tokens of held-out text are read at each evaluation.
+        test_tokens: How many tokens of the test are read at the end.
+        precision: Of the training.
+        seed: Of weights and text.
+    """
+
+    path: str
+    layer: str = "sigma_moe"
+    features: int = 128
+    num_layers: int = 4
+    num_heads: int = 4
+    num_experts: int = 16
+    expert_features: int = 128
+    top_k: int = 4
+    expert_dropout: float = 0.05
+    length: int = 128
+    rows: int = 16
+    steps: int = 2_000
+    learning_rate: float = 2e-3
+    dropout: float = 0.0
+    pieces: int = 0
+    validation_tokens: int = 50_000
+    test_tokens: int = 200_000
+    precision: Literal["float32", "bfloat16"] = "float32"
+    seed: int = 0
+
+    @property
+    def text_name(self) -> str:
+        """What the text is called: the stem of its file."""
+        return re.sub(r"[^\w-]+", "_", Path(self.path).resolve().stem).strip("_") or "text"
+
+    @property
+    def task(self) -> TextFile:
+        """The text, which is opened when it is read."""
+        return TextFile(
+            path=str(Path(self.path).resolve()), length=self.length, pieces=self.pieces,
+            validation_tokens=self.validation_tokens, test_tokens=self.test_tokens, num_blocks=10,
+        )  # fmt: skip
+
+    @property
+    def network(self) -> dict[str, Any]:
+        """The options of the network."""
+        experts: dict[str, Any] = {
+            "num_experts": self.num_experts, "expert_features": self.expert_features,
+            "top_k": self.top_k,
+        }  # fmt: skip
+        sizes = {
+            "features": self.features, "num_layers": self.num_layers, "num_heads": self.num_heads,
+            "memory_length": self.length, "dropout": self.dropout,
+        }  # fmt: skip
+        if self.layer == "dense":
+            return {**sizes, "matched_to": "sigma_moe", **experts}
+        if self.layer == "sigma_moe":
+            experts["expert_dropout"] = self.expert_dropout
+        return {**sizes, "feed_forward": self.layer, **experts}
+
+    @property
+    def training(self) -> Training:
+        """What is trained."""
+        plan = Plan(
+            steps=self.steps, batch_size=self.rows, evaluate_every=max(self.steps // 20, 1),
+            optimiser=Muon(), clip=Clip(norm=1.0), precision=self.precision, engine="single",
+            learning_rate=Trapezoid(
+                self.learning_rate, min(WARM_UP, self.steps), self.steps, FALLING
+            ),
+        )  # fmt: skip
+        balanced = self.layer in ("sigma_moe", "softmax_moe", "sinkhorn_moe")
+        return Training(
+            build=registered("transformer_xl", self.task, **self.network), task=self.task,
+            plan=plan, penalty={"entropy": Constant(ENTROPY)} if balanced else None,
+        )  # fmt: skip
+
+    def require_text(self) -> dict[str, int]:
+        """Return how many tokens each split has.
+
+        Raises:
+            UserError: The text can't be read, or is too short for these rows.
+        """
+        task = self.task
+        source = task.source(self.rows)
+        source.segments("train").batch(self.seed, 0)
+        for split in ("validation", "test"):
+            start, stop = task.text.splits[split]
+            if stop - start < 2 * task.num_blocks:
+                raise UserError(
+                    f"lm: {self.path} is too short: its {split} split has {stop - start} tokens, "
+                    f"and {2 * task.num_blocks} are needed."
+                )
+        return {name: stop - start for name, (start, stop) in task.text.splits.items()}
+
+
+def language_run(options: LanguageOptions) -> Experiment:
+    """Return the training of a language model as an experiment."""
+    model, text = options.layer, options.text_name
+    (lot,) = make_lots({(model, text): options.training}, labels=("model", "text"), seeds=1)
+    return Experiment(
+        name=NAME,
+        title=f"Language model of {text}",
+        settings={"network": as_config(options)},
+        lots=(replace(lot, name=f"{model}-{text}-{options.seed}".lower(), seeds=(options.seed,)),),
+        layout=Layout(
+            rows=("model",), column="text", row_order=((model,),), column_order=(text,),
+            measure="bits_per_character",
+        ),
+        row_units={model: "transformer_xl"},
+    )  # fmt: skip

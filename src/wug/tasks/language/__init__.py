@@ -1,0 +1,1 @@
+"""How well is running text predicted, token by token?"""
