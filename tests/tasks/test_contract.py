@@ -17,8 +17,8 @@ CLAIMS = {
     "language",
 }  # fmt: skip
 
-# Tasks on token sequences have contracts of their own: test_sequence_contract, test_pair_contract.
-OF_TOKENS = ("tokens", "transduction")
+# These have contracts of their own: test_sequence_contract, test_pair_contract, test_step_contract.
+OF_TOKENS = ("tokens", "transduction", "steps")
 NUMBER_TASKS = [entry for entry in TASKS if entry.details.get("interface") not in OF_TOKENS]
 
 every_task = pytest.mark.parametrize("entry", TASKS, ids=lambda entry: entry.key)

@@ -11,6 +11,11 @@ from wug.tasks.extrapolation.piecewise import Piecewise as Piecewise
 from wug.tasks.extrapolation.recurrent_arithmetic import RecurrentArithmetic as RecurrentArithmetic
 from wug.tasks.extrapolation.single_module import SingleModule as SingleModule
 from wug.tasks.extrapolation.static_arithmetic import StaticArithmetic as StaticArithmetic
+from wug.tasks.memory.associative_recall import AssociativeRecall as AssociativeRecall
+from wug.tasks.memory.babi import Babi as Babi
+from wug.tasks.memory.copy import Copy as Copy
+from wug.tasks.memory.key_value import KeyValue as KeyValue
+from wug.tasks.memory.multi_query_recall import MultiQueryRecall as MultiQueryRecall
 from wug.tasks.productivity.ctl import CTL as CTL
 from wug.tasks.productivity.listops import ListOps as ListOps
 from wug.tasks.productivity.mathematics import Mathematics as Mathematics

@@ -33,6 +33,7 @@ from wug.training.outcome import (
 from wug.training.plan import Lot, Registered, Variant
 from wug.training.single import Single
 from wug.training.stacked import Stacked
+from wug.training.stacked_steps import StackedSteps
 
 EVALUATED: tuple[str, ...] = tuple(split for split in SPLITS if split != "train")
 LARGEST_KEPT = 64
@@ -104,7 +105,10 @@ class Training:
         self.interface = get_interface(lot.task.interface)
         self.selection = lot.plan.selection or self.interface.selection
         self.watched = lot.plan.watched or self.interface.watched
-        make: type[Stacked] | type[Single] = Stacked if choose_engine(lot) == "stacked" else Single
+        make: type[Stacked] | type[Single] = Single
+        if choose_engine(lot) == "stacked":
+            module = initial_module(lot, lot.seeds[0])
+            make = StackedSteps if getattr(module, "recurrent", False) else Stacked
         self.engine: Engine = make(lot, self.interface, device=device, compiled=compiled)
         self.source = self.engine.source
         self.best = np.full(lot.num_replicas, np.inf)
