@@ -1,1 +1,1 @@
-"""Systematic generalization in connectionist models (Csordás, 2023): chapters 5 and 6."""
+"""Systematic generalization in connectionist models (Csordás, 2023): chapters 2, 5 and 6."""

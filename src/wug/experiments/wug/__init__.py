@@ -1,0 +1,1 @@
+"""Tables of our own: networks of several papers on tasks that none of them has."""
