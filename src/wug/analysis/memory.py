@@ -10,18 +10,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wug.core.errors import UserError
 from wug.core.registry import register
+from wug.records import Json
 from wug.sources.step_batch import StepBatch
 
 # Parts of a read mode, in their order.
 MODES = ("backward", "content", "forward")
-# Sequences that a network is traced on.
-NUM_TRACED = 8
-
 Trace = Mapping[str, Tensor]
 
 
@@ -145,3 +145,44 @@ def traced(network: nn.Module, batch: StepBatch) -> dict[str, Tensor]:
             f"memory: {type(network).__name__} has no links between cells; it must be a DNC."
         )
     return found
+
+
+def memory_record(
+    network: nn.Module, batch: StepBatch
+) -> tuple[dict[str, NDArray[np.float32]], dict[str, Json]]:
+    """Return what a network did with its memory on the first sequence of a batch, to be drawn.
+
+    Args:
+        network: A `wug.models.DNC`.
+        batch: Sequences of a task of memory.
+
+    Returns:
+        Arrays: ``writes`` and ``usage`` (step, cell), ``reads`` (step, head, cell), ``memory``
+        (step, cell, word), ``links`` (step, cell, cell), ``modes`` (step, head, 3), where there are
+        masks ``masks`` (step, head, word), ``asked`` (step,), and for tasks of bits ``inputs``,
+        ``targets`` and ``outputs`` (step, channel). Of what was observed: what `link_use` returns.
+
+    Raises:
+        UserError: The network has no memory that could be traced.
+    """
+    one = StepBatch(*(part[:1] for part in batch))
+    trace = traced(network, one)
+    names = {
+        "writes": "write_weights", "usage": "usage", "reads": "read_weights", "memory": "memory",
+        "links": "links", "modes": "read_modes", "masks": "read_masks",
+    }  # fmt: skip
+    shown = {name: trace[part][0] for name, part in names.items() if part in trace}
+    shown["asked"] = one.asked[0].float()
+    if one.targets.is_floating_point():
+        outputs = trace["output"][0].sigmoid()
+        shown |= {"inputs": (one.inputs[0] + 1) / 2, "targets": one.targets[0], "outputs": outputs}
+        right = ((outputs > 0.5) == (one.targets[0] > 0.5)).all(-1)
+    else:
+        right = trace["output"][0].argmax(-1) == one.targets[0]
+    asked = one.asked[0]
+    about: dict[str, Json] = {
+        "num_asked": int(asked.sum()),
+        "num_right": int((right & asked).sum()),
+        **link_use(trace, one.asked),
+    }
+    return {name: value.numpy().astype(np.float32) for name, value in shown.items()}, about

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from wug.analysis.accuracy import answers, function_pairs
+from wug.analysis.memory import memory_record
 from wug.analysis.routing import routing_record
 from wug.analysis.symbols import compare_symbols, compatibility
 from wug.core.errors import UserError
@@ -46,7 +47,7 @@ def telling_problems(network: nn.Module, task: SequenceTask) -> list[list[int]]:
 
 def routing_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str, Arrays, About]]:
     """Yield name, arrays and description of some problems; none for a network without attention."""
-    if not hasattr(network, "trace"):
+    if not hasattr(network, "trace") or task.interface != "classification":
         return
     for number, tokens in enumerate(telling_problems(network, task), 1):
         try:
@@ -87,6 +88,25 @@ def symbol_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str,
     yield "symbols", arrays, about
 
 
+def memory_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, About]]:
+    """Yield what a network did with its memory on the largest problem of training, and on a larger.
+
+    Nothing is yielded for a network without links between cells.
+    """
+    if getattr(task, "interface", "") != "steps" or not hasattr(task, "levels"):
+        return
+    for number, split in enumerate(("validation", "test"), 1):
+        level = task.levels(split)[-1 if split == "validation" else 0]
+        batch = task.batch(split, seed=1, size=1, level=level)
+        try:
+            arrays, about = memory_record(network, batch)
+        except UserError:  # no such memory
+            return
+        small = {name: values.astype(np.float16) for name, values in arrays.items()}
+        described: About = {"kind": "memory", "split": split, "level": level, **about}
+        yield f"memory-{number}", small, described
+
+
 def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
     """Write the traces of every kept network that has none yet.
 
@@ -109,8 +129,10 @@ def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
             network, task = load(path)
             if task is None:
                 continue
-            made = [*routing_traces(network, task), *symbol_traces(network, task)]
             network_about = read_about(path)
+            made = [*routing_traces(network, task), *symbol_traces(network, task)]
+            if network_about.get("seed") == 0:  # of many seeds, one is looked at
+                made += memory_traces(network, task)
         except UserError as error:
             problems.append(str(error))
             continue

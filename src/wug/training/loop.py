@@ -272,6 +272,11 @@ class Training:
                 further["promoted"] = list(self.clock.promoted)
             if sum(value.numel() for value in weights[index].values()) <= LARGEST_KEPT:
                 further["weights"] = {n: value.tolist() for n, value in weights[index].items()}
+            by_name = {which: by_group(found[which], index, groups) for which in found}
+            observed_here = {name: float(numbers[index]) for name, numbers in observed.items()}
+            if getattr(variant.task, "averages_groups", False):
+                errors_by_name = by_name["selected"]["test"]["error"].values()
+                observed_here["mean_error"] = sum(errors_by_name) / len(errors_by_name)
             outcome = make_outcome(
                 interface=self.interface,
                 engine=self.engine.name,
@@ -281,11 +286,8 @@ class Training:
                 solved_at=first_solved(steps[:rows], deciding, threshold),
                 selected=values(found["selected"], index),
                 final=values(found["final"], index),
-                groups={which: by_group(found[which], index, groups) for which in found},
-                observed={
-                    **{name: float(numbers[index]) for name, numbers in observed.items()},
-                    **self._observe(variant, weights[index]),
-                },
+                groups=by_name,
+                observed={**observed_here, **self._observe(variant, weights[index])},
                 notes=further,
             )
             self._keep(variant, seed, weights[index], outcome)

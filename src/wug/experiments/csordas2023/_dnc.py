@@ -20,6 +20,7 @@ from wug.study.experiment import Scale
 from wug.study.judgements import Judgement, all_of, negate
 from wug.study.predicates import larger
 from wug.study.trainings import Run, Training, registered
+from wug.tasks.memory.copy import Copy
 from wug.training.optimisers import Adam, RMSprop
 from wug.training.plan import Clip, Plan
 
@@ -37,6 +38,28 @@ VARIANTS = {
 NEAR_ZERO = 0.1
 # "Hardly" and "marginally": by less than a fifth.
 HARDLY = 1.2
+# "Near 1.0".
+NEAR_ONE = 0.9
+
+# Repeat copy, of figures 2.3 and 2.4.
+COPY_TASKS: dict[Scale, Copy] = {
+    "smoke": Copy(
+        bits=2, train_lengths=(1, 2), repeats=(1, 2), ood_validation_lengths=(3, 3),
+        test_lengths=(4, 4),
+    ),
+    # Up to 30 words in one sequence for 8 cells, where the paper has up to 112 for 16.
+    "laptop": Copy(
+        bits=6, train_lengths=(1, 5), repeats=(2, 6), ood_validation_lengths=(6, 6),
+        test_lengths=(7, 8),
+    ),
+    "paper": Copy(version="as_published"),
+}  # fmt: skip
+COPY_SIZES: dict[Scale, dict[str, Any]] = {
+    "smoke": {"controller_features": 4, "num_cells": 4, "word_features": 4},
+    "laptop": {"controller_features": 32, "num_cells": 8, "word_features": 12},
+    "paper": {"controller_features": 32, "num_cells": 16, "word_features": 16},
+}
+
 
 IID_LOSS = Measure(
     name="iid_loss", title="Loss in distribution", path="final.validation.loss",
@@ -150,12 +173,15 @@ def trained(
     )
 
 
-def with_learning(records: Sequence[Record], *fields: str) -> Mapping[Key, Cell]:
+def with_learning(
+    records: Sequence[Record], *fields: str, own: tuple[Measure, ...] = ()
+) -> Mapping[Key, Cell]:
     """Return cells that also know how fast a network learnt, and how long that took.
 
     Args:
         records: All runs.
         *fields: Labels that make a cell.
+        own: Further measures of the table.
     """
     cells = {}
     for key, runs in group_by(records, *fields).items():
@@ -167,7 +193,7 @@ def with_learning(records: Sequence[Record], *fields: str) -> Mapping[Key, Cell]
                 "training_seconds": run.seconds,
             }
             outcomes.append({**outcome, "observed": {**outcome["observed"], **learnt}})
-        cells[tuple(map(str, key))] = measured_cell(outcomes, MEASURES)
+        cells[tuple(map(str, key))] = measured_cell(outcomes, (*MEASURES, *own))
     return cells
 
 

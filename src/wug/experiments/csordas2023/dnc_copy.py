@@ -8,9 +8,9 @@ References:
 
 from __future__ import annotations
 
-from typing import Any
-
 from wug.experiments.csordas2023._dnc import (
+    COPY_SIZES,
+    COPY_TASKS,
     DEPARTURES,
     MEASURES,
     NEAR_ZERO,
@@ -20,32 +20,14 @@ from wug.experiments.csordas2023._dnc import (
     with_learning,
 )
 from wug.study.claims import Claim, Table
-from wug.study.experiment import Scale, Size
+from wug.study.experiment import Size
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import above, below, larger
 from wug.study.trainings import Run, Training
-from wug.tasks.memory.copy import Copy
 
 COLUMN = "long repeat copy"
 FIGURE, TEXT = "csordas2023, figure 2.3", "csordas2023, section 2.3.1"
-TASKS: dict[Scale, Copy] = {
-    "smoke": Copy(
-        bits=2, train_lengths=(1, 2), repeats=(1, 2), ood_validation_lengths=(3, 3),
-        test_lengths=(4, 4),
-    ),
-    # Up to 30 words in one sequence for 8 cells, where the paper has up to 112 for 16.
-    "laptop": Copy(
-        bits=6, train_lengths=(1, 5), repeats=(2, 6), ood_validation_lengths=(6, 6),
-        test_lengths=(7, 8),
-    ),
-    "paper": Copy(version="as_published"),
-}  # fmt: skip
-SIZES: dict[Scale, dict[str, Any]] = {
-    "smoke": {"controller_features": 4, "num_cells": 4, "word_features": 4},
-    "laptop": {"controller_features": 32, "num_cells": 8, "word_features": 12},
-    "paper": {"controller_features": 32, "num_cells": 16, "word_features": 16},
-}
 
 
 def _slower(table: Table, first: str, second: str) -> Judgement:
@@ -131,4 +113,4 @@ CLAIMS: tuple[Claim, ...] = (
 )
 def dnc_copy(run: Run, model: str, task: str) -> Training:
     """Train variants of the DNC to repeat blocks that together don't fit into the memory."""
-    return trained(run, model, TASKS[run.scale], SIZES)
+    return trained(run, model, COPY_TASKS[run.scale], COPY_SIZES)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -86,6 +86,9 @@ class Babi(StepTask):
     References:
         weston2016, csordas2023
     """
+
+    # A published error is the mean over tasks, however many questions each has.
+    averages_groups: ClassVar[bool] = True
 
     folder: str | Path | None = None
     tasks: tuple[int, ...] = tuple(range(1, NUM_TASKS + 1))
