@@ -17,9 +17,9 @@ CLAIMS = {
     "language",
 }  # fmt: skip
 
-# Tasks on token sequences have contracts of their own: test_sequence_contract,
-# test_pair_contract and test_text_contract.
-OF_TOKENS = ("tokens", "transduction", "next_token")
+# Tasks on token sequences and on time steps have contracts of their own: test_sequence_contract,
+# test_pair_contract, test_text_contract and test_step_contract.
+OF_TOKENS = ("tokens", "transduction", "next_token", "steps")
 NUMBER_TASKS = [entry for entry in TASKS if entry.details.get("interface") not in OF_TOKENS]
 
 every_task = pytest.mark.parametrize("entry", TASKS, ids=lambda entry: entry.key)

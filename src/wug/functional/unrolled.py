@@ -85,8 +85,9 @@ class Unrolled:
             decompositions=select_decomp_table(),
         )
         examples = [leaf.detach().clone().requires_grad_() for leaf in leaves]
-        outputs = traced(x.detach().clone().requires_grad_(x.requires_grad), *examples)
-        torch.autograd.backward(outputs, [torch.zeros_like(output) for output in outputs])
+        with torch.enable_grad():
+            outputs = traced(x.detach().clone().requires_grad_(x.requires_grad), *examples)
+            torch.autograd.backward(outputs, [torch.zeros_like(output) for output in outputs])
         self.forward, self.backward = (compile(*graphs[name]) for name in ("forward", "backward"))
 
     def __call__(self, params: Any, state: Any, xs: Tensor) -> tuple[Tensor, Any]:
@@ -113,7 +114,8 @@ class _Loop(torch.autograd.Function):
             answer, *rest = programs.forward(x, *params, *state)
             state = tuple(rest[: programs.num_outputs - 1])
             answers.append(answer)
-            ctx.tape.append(rest[programs.num_outputs - 1 :])
+            if any(ctx.needs_input_grad):
+                ctx.tape.append(rest[programs.num_outputs - 1 :])
         # As copies: what the tape keeps must not lead back to what keeps the tape.
         return torch.stack(answers), *(part.clone() for part in state)
 
@@ -132,7 +134,10 @@ class _Loop(torch.autograd.Function):
             tangents = [part.contiguous() for part in of_state]
             saved = ctx.tape.pop()
             of_x, *rest = programs.backward(*saved, of_answers[len(ctx.tape)], *tangents)
-            torch._foreach_add_(of_params, list(rest[: programs.num_params]))
+            found = zip(of_params, rest[: programs.num_params], strict=True)
+            # A step may leave out a parameter, such as an embedding that was applied before.
+            sums, parts = zip(*(pair for pair in found if pair[1] is not None), strict=True)
+            torch._foreach_add_(list(sums), list(parts))
             of_state = list(rest[programs.num_params :])
             of_inputs.append(of_x)
         of_xs = None if of_inputs[0] is None else torch.stack(of_inputs[::-1])

@@ -22,7 +22,7 @@ class Steps:
     """
 
     measures = ("accuracy", "error", "loss")
-    selection = Selection(split="ood_validation", measure="loss")
+    selection = Selection(split="ood_validation", ties="last")
     watched: tuple[str, ...] = ("validation", "ood_validation")
 
     def sizes(self, task: Any) -> dict[str, int]:
@@ -69,7 +69,7 @@ class Steps:
 
     def curve(self, split: str) -> str:
         """Return the measure that a learning curve shows."""
-        return "error" if split == "test" else "loss"
+        return "loss" if split == "validation" else "error"
 
     @torch.no_grad()
     def ask(self, task: Any, network: nn.Module, text: str) -> dict[str, Any]:

@@ -105,6 +105,8 @@ class DNC(nn.Module):
         graves2016, csordas2019, csordas2023
     """
 
+    recurrent = True
+
     def __init__(
         self,
         in_features: int,
@@ -198,6 +200,10 @@ class DNC(nn.Module):
         reads = self.weight.new_zeros(rows, self.memory.out_features)
         return DNCState(layers, layers, reads, self.memory.initial_state(rows))
 
+    def inputs(self, x: Tensor) -> Tensor:
+        """Return the vectors of all steps: the inputs, or the embeddings of tokens."""
+        return step_inputs("DNC", x, self.in_features, self.embedding)
+
     def control(
         self, x: Tensor, state: DNCState
     ) -> tuple[Tensor, tuple[Tensor, ...], tuple[Tensor, ...]]:
@@ -242,7 +248,7 @@ class DNC(nn.Module):
         """
         state = self.initial_state(len(x)) if state is None else state
         answers = []
-        for one in step_inputs("DNC", x, self.in_features, self.embedding).unbind(1):
+        for one in self.inputs(x).unbind(1):
             answer, state, _ = self.step(one, state)
             answers.append(answer)
         answer = torch.stack(answers, 1)
@@ -260,7 +266,7 @@ class DNC(nn.Module):
         """
         state = self.initial_state(len(x)) if state is None else state
         steps: list[dict[str, Tensor]] = []
-        for one in step_inputs("DNC", x, self.in_features, self.embedding).unbind(1):
+        for one in self.inputs(x).unbind(1):
             answer, state, inside = self.step(one, state)
             inside |= state.memory._asdict() | {"reads": state.reads, "output": answer}
             steps.append(inside)

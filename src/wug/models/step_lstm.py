@@ -85,6 +85,8 @@ class StepLSTM(nn.Module):
         hochreiter1997
     """
 
+    recurrent = True
+
     def __init__(
         self,
         in_features: int,
@@ -136,31 +138,36 @@ class StepLSTM(nn.Module):
         layers = (self.weight.new_zeros(rows, self.features),) * self.num_layers
         return LSTMState(layers, layers)
 
-    def step(self, x: Tensor, state: LSTMState) -> tuple[Tensor, LSTMState]:
-        """Do one step: the output of the last layer, and the next state."""
+    def inputs(self, x: Tensor) -> Tensor:
+        """Return the vectors of all steps: the inputs, or the embeddings of tokens."""
+        return step_inputs("StepLSTM", x, self.in_features, self.embedding)
+
+    def step(self, x: Tensor, state: LSTMState) -> tuple[Tensor, LSTMState, dict[str, Tensor]]:
+        """Do one step: the answer, the next state, and what the last layer said."""
         hidden, cells = [], []
         layers = zip(self.weights, self.biases, state.hidden, state.cells, strict=True)
         for weight, bias, own, cell in layers:
             x, memory = lstm_cell(F.linear(torch.cat((x, own), -1), weight, bias), cell)
             hidden.append(x)
             cells.append(memory)
-        return x, LSTMState(tuple(hidden), tuple(cells))
-
-    def outputs(self, x: Tensor, state: LSTMState | None) -> tuple[Tensor, LSTMState]:
-        """Return what the last layer says in every step, and the state after the last."""
-        state = self.initial_state(len(x)) if state is None else state
-        outputs = []
-        for one in step_inputs("StepLSTM", x, self.in_features, self.embedding).unbind(1):
-            output, state = self.step(one, state)
-            outputs.append(output)
-        return torch.stack(outputs, 1), state
+        answer = F.linear(x, self.weight, self.bias)
+        return answer, LSTMState(tuple(hidden), tuple(cells)), {"hidden": x}
 
     def forward(self, x: Tensor, *, state: LSTMState | None = None) -> Output:
         """Return the answer of every step, and the state after the last."""
-        outputs, state = self.outputs(x, state)
-        return Output(F.linear(outputs, self.weight, self.bias), state=state)
+        state = self.initial_state(len(x)) if state is None else state
+        answers = []
+        for one in self.inputs(x).unbind(1):
+            answer, state, _ = self.step(one, state)
+            answers.append(answer)
+        return Output(torch.stack(answers, 1), state=state)
 
     def trace(self, x: Tensor, state: LSTMState | None = None) -> dict[str, Tensor]:
         """Return the last layer's outputs in every step, and the answers."""
-        hidden, _ = self.outputs(x, state)
-        return {"hidden": hidden, "output": F.linear(hidden, self.weight, self.bias)}
+        state = self.initial_state(len(x)) if state is None else state
+        hidden, answers = [], []
+        for one in self.inputs(x).unbind(1):
+            answer, state, inside = self.step(one, state)
+            hidden.append(inside["hidden"])
+            answers.append(answer)
+        return {"hidden": torch.stack(hidden, 1), "output": torch.stack(answers, 1)}

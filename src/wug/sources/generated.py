@@ -16,14 +16,15 @@ class GeneratedSource(OneStage):
 
     Args:
         make: (split, seed, step) -> a batch; rows of an evaluation split may have a ``group``.
-        num_parts: In how many batches an evaluation split is evaluated.
+        num_parts: In how many batches an evaluation split is evaluated; a number, or a function of
+            the split.
         names: split -> the names of its groups.
     """
 
     def __init__(
         self,
         make: Callable[[str, int, int], Batch],
-        num_parts: int = 1,
+        num_parts: int | Callable[[str], int] = 1,
         names: Callable[[str], tuple[str, ...]] | None = None,
     ) -> None:
         self.make, self._num_parts, self._names = make, num_parts, names
@@ -43,7 +44,8 @@ class GeneratedSource(OneStage):
 
     def num_parts(self, split: str) -> int:
         """Return the number of evaluation batches."""
-        return self._num_parts
+        number = self._num_parts
+        return number if isinstance(number, int) else number(split)
 
     def part(self, split: str, index: int) -> Batch:
         """Return an evaluation batch, which is the same in every training."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from wug.core.errors import UserError, require_choice
+from wug.functional.streams import generator_for
 from wug.sources.generated import GeneratedSource
 
 # Smallest and largest size of a problem.
@@ -38,28 +39,50 @@ class StepBatch(NamedTuple):
 class StepTask:
     """A task whose batches are made anew for every step: what such tasks share.
 
+    An evaluation split has a batch for each of its levels, and is judged level by level.
+
     Attributes:
-        num_parts: In how many batches an evaluation split is evaluated.
         part_size: Sequences of an evaluation batch.
     """
 
     interface: ClassVar[str] = "steps"
-    num_parts: ClassVar[int] = 4
-    part_size: ClassVar[int] = 32
+    part_size: ClassVar[int] = 16
 
     def source(self: Any, batch_size: int, **_: Any) -> GeneratedSource:
         """Return where its batches come from."""
 
         def make(split: str, seed: int, step: int) -> dict[str, Tensor]:
-            size = batch_size if split == "train" else self.part_size
-            made = self.batch(split, seed=seed, step=step, size=size)
-            return {"inputs": made.inputs, "targets": made.targets, "asked": made.asked.float()}
+            if split == "train":
+                return as_batch(self.batch(split, seed=seed, step=step, size=batch_size))
+            made = self.batch(
+                split, seed=seed, step=step, size=self.part_size, level=self.levels(split)[step]
+            )
+            return as_batch(made) | {"group": torch.full((self.part_size,), step)}
 
-        return GeneratedSource(make, self.num_parts)
+        return GeneratedSource(
+            make,
+            lambda split: len(self.levels(split)),
+            lambda split: tuple(map(str, self.levels(split))),
+        )
 
     def threshold(self) -> float:
         """Return the largest share of wrong answers that counts as solved."""
         return 0.01
+
+
+def as_batch(made: StepBatch) -> dict[str, Tensor]:
+    """Return sequences as a batch of interface steps."""
+    return {"inputs": made.inputs, "targets": made.targets, "asked": made.asked.float()}
+
+
+def size_and_data_generators(
+    task: str, split: str, seed: int, step: int
+) -> tuple[torch.Generator, torch.Generator]:
+    """Return what draws the sizes of a batch, the same for all seeds, and what draws the rest.
+
+    Seeds that are trained side by side can then have batches of their own, of the same shape.
+    """
+    return generator_for(task, split, "sizes", step), generator_for(task, split, seed, step)
 
 
 def require_ranges(owner: str, minimum: int, **ranges: Range) -> None:
@@ -100,6 +123,16 @@ def range_of(owner: str, split: str, train: Range, ood_validation: Range, test: 
     require_choice(owner, "split", split, SPLITS)
     ranges = dict(zip(SPLITS, (train, train, ood_validation, test), strict=True))
     return ranges[split]
+
+
+def all_between(limits: Range) -> tuple[int, ...]:
+    """Return all sizes of a range.
+
+    Example:
+        >>> all_between((2, 4))
+        (2, 3, 4)
+    """
+    return tuple(range(limits[0], limits[1] + 1))
 
 
 def draw_between(limits: Range, generator: torch.Generator) -> int:

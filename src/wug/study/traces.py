@@ -18,6 +18,7 @@ from torch import nn
 from wug.analysis.accuracy import answers, function_pairs
 from wug.analysis.active_channels import active_channels
 from wug.analysis.experts import expert_use
+from wug.analysis.memory import memory_record
 from wug.analysis.routing import routing_record
 from wug.analysis.symbols import compare_symbols, compatibility
 from wug.core.errors import UserError
@@ -115,6 +116,25 @@ def expert_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, 
     yield "experts", arrays, about
 
 
+def memory_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, About]]:
+    """Yield what a network did with its memory on the largest problem of training, and on a larger.
+
+    Nothing is yielded for a network without links between cells.
+    """
+    if getattr(task, "interface", "") != "steps" or not hasattr(task, "levels"):
+        return
+    for number, split in enumerate(("validation", "test"), 1):
+        level = task.levels(split)[-1 if split == "validation" else 0]
+        batch = task.batch(split, seed=1, size=1, level=level)
+        try:
+            arrays, about = memory_record(network, batch)
+        except UserError:  # no such memory
+            return
+        small = {name: values.astype(np.float16) for name, values in arrays.items()}
+        described: About = {"kind": "memory", "split": split, "level": level, **about}
+        yield f"memory-{number}", small, described
+
+
 def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
     """Write the traces of every kept network that has none yet.
 
@@ -137,12 +157,14 @@ def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
             network, task = load(path)
             if task is None:
                 continue
+            network_about = read_about(path)
             made = [
                 trace
                 for traces in (routing_traces, symbol_traces, expert_traces)
                 for trace in traces(network, task)
             ]
-            network_about = read_about(path)
+            if network_about.get("seed") == 0:  # of many seeds, one is looked at
+                made += memory_traces(network, task)
         except UserError as error:
             problems.append(str(error))
             continue

@@ -56,6 +56,7 @@ class Training:
         learning_rate: Of the optimiser; the plan's if not given.
         penalty: Weight of the network's penalty, or weights by name.
         observe: Further numbers for the records.
+        keeps: Whether the selected weights are written to a file; see `Lot`.
         seeds: How often a cell without a lot is trained, unless a person says otherwise.
         config: What the records say beside labels, plan and streams.
     """
@@ -67,6 +68,7 @@ class Training:
     learning_rate: Schedule | None = None
     penalty: Schedule | Mapping[str, Schedule] | None = None
     observe: Observe | None = None
+    keeps: bool | None = None
     seeds: int = 0
     config: Mapping[str, Any] = field(default_factory=dict)
 
@@ -171,7 +173,7 @@ def make_lots(
             variants.append(cell.variant(named, stream=stream, config=config))
         common: dict[str, Any] = {
             "build": first.build, "variants": tuple(variants), "plan": first.plan,
-            "streams": streams, "observe": first.observe,
+            "streams": streams, "observe": first.observe, "keeps": first.keeps,
         }  # fmt: skip
         numbers = tuple(range(seeds or first.seeds))
         if first.lot:

@@ -36,6 +36,7 @@ from wug.training.plan import Lot, Registered, Variant
 from wug.training.policies import Policies
 from wug.training.single import Single
 from wug.training.stacked import Stacked
+from wug.training.stacked_steps import StackedSteps
 
 EVALUATED: tuple[str, ...] = tuple(split for split in SPLITS if split != "train")
 LARGEST_KEPT = 64
@@ -107,7 +108,10 @@ class Training:
         self.interface = get_interface(lot.task.interface)
         self.selection = lot.plan.selection or self.interface.selection
         self.watched = lot.plan.watched or self.interface.watched
-        make: type[Stacked] | type[Single] = Stacked if choose_engine(lot) == "stacked" else Single
+        make: type[Stacked] | type[Single] = Single
+        if choose_engine(lot) == "stacked":
+            module = initial_module(lot, lot.seeds[0])
+            make = StackedSteps if getattr(module, "recurrent", False) else Stacked
         self.engine: Engine = make(lot, self.interface, device=device, compiled=compiled)
         self.source = self.engine.source
         self.best = np.full(lot.num_replicas, np.inf)
@@ -294,6 +298,11 @@ class Training:
                 further["promoted"] = list(self.clock.promoted)
             if sum(value.numel() for value in weights[index].values()) <= LARGEST_KEPT:
                 further["weights"] = {n: value.tolist() for n, value in weights[index].items()}
+            by_name = {which: by_group(found[which], index, groups) for which in found}
+            observed_here = {name: float(numbers[index]) for name, numbers in observed.items()}
+            if getattr(variant.task, "averages_groups", False):
+                errors_by_name = by_name["selected"]["test"]["error"].values()
+                observed_here["mean_error"] = sum(errors_by_name) / len(errors_by_name)
             outcome = make_outcome(
                 interface=self.interface,
                 engine=self.engine.name,
@@ -303,11 +312,8 @@ class Training:
                 solved_at=first_solved(steps[:rows], deciding, threshold),
                 selected=values(found["selected"], index),
                 final=values(found["final"], index),
-                groups={which: by_group(found[which], index, groups) for which in found},
-                observed={
-                    **{name: float(numbers[index]) for name, numbers in observed.items()},
-                    **self._observe(variant, weights[index]),
-                },
+                groups=by_name,
+                observed={**observed_here, **self._observe(variant, weights[index])},
                 notes=further,
                 crashed=self._crashed(index, rows),
             )

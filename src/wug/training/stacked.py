@@ -228,9 +228,8 @@ class Stacked:
         ``controls`` holds (control, group): the optimiser's numbers and last the terms' weights.
         ``batch`` is empty if the step draws its own.
         """
-        lot, plan, module, source = self.lot, self.lot.plan, self.module, self.source
+        lot, module, source = self.lot, self.module, self.source
         shared, names = lot.streams == "shared", lot.term_names
-        trainable = {name for name, value in module.named_parameters() if value.requires_grad}
         terms = with_tensors(
             module, lambda network, batch: self.interface.terms(lot.task, network, batch, None)
         )
@@ -251,43 +250,7 @@ class Stacked:
                 return objective(module, params, found, output, weights), output.statistics
 
             gradients, statistics = grad(loss, has_aux=True)(old["params"])
-            gradients = clipped(gradients, plan.clip)
-            params: Params = {}
-            slots: dict[str, Params] = {}
-            now = [rates[index] for index in range(len(rates))]
-            for name, parameter in old["params"].items():
-                before = old["slots"][name]
-                if name not in trainable:
-                    params[name], slots[name] = parameter, before
-                    continue
-                params[name], after = self.optimiser.update(
-                    parameter, gradients[name], list(before.values()), now
-                )
-                slots[name] = dict(zip(before, after, strict=True))
-                for prefix, phases in plan.alternate.items():
-                    if name.startswith(prefix):
-                        moves = torch.stack([step % 10 == phase for phase in phases]).any()
-                        params[name] = torch.where(moves, params[name], parameter)
-                        slots[name] = {
-                            slot: torch.where(moves, new, before[slot])
-                            for slot, new in slots[name].items()
-                        }
-            new: Tree = {"slots": slots}
-            if buffers:
-                new["buffers"] = update(module, buffers, statistics)
-            params = project(module, params)
-            if "restart_at" in replica:
-                again = step == replica["restart_at"]
-                params = {
-                    name: torch.where(again, replica["fresh"][name], value)
-                    for name, value in params.items()
-                }
-            new["params"] = params
-            if "active" in replica:
-                new = pytree.tree_map(
-                    lambda moved, kept: torch.where(replica["active"], moved, kept), new, old
-                )
-            return {name: new[name] for name in old}
+            return self._moved(step, rates, gradients, statistics, replica, old)
 
         def drawn(group: Tree, key: Tensor, step: Tensor, batch: Batch) -> Batch:
             return source.draw(group["values"], key, step, 0) if source.traced else batch
@@ -307,6 +270,56 @@ class Stacked:
 
         over_seeds = together if shared else stack_over(alone, module, (None, None, None, 0, 0, 0))
         return stack_over(over_seeds, module, (None, 1, 0, 0, 0, 0))
+
+    def _moved(
+        self,
+        step: Tensor,
+        rates: Tensor,
+        gradients: Params,
+        statistics: Params,
+        replica: Tree,
+        old: Tree,
+    ) -> Tree:
+        """Return the tensors of a replica after its gradients moved them."""
+        plan, module = self.lot.plan, self.module
+        trainable = {name for name, value in module.named_parameters() if value.requires_grad}
+        gradients = clipped(gradients, plan.clip)
+        params: Params = {}
+        slots: dict[str, Params] = {}
+        now = [rates[index] for index in range(len(rates))]
+        for name, parameter in old["params"].items():
+            before = old["slots"][name]
+            if name not in trainable:
+                params[name], slots[name] = parameter, before
+                continue
+            params[name], after = self.optimiser.update(
+                parameter, gradients[name], list(before.values()), now
+            )
+            slots[name] = dict(zip(before, after, strict=True))
+            for prefix, phases in plan.alternate.items():
+                if name.startswith(prefix):
+                    moves = torch.stack([step % 10 == phase for phase in phases]).any()
+                    params[name] = torch.where(moves, params[name], parameter)
+                    slots[name] = {
+                        slot: torch.where(moves, new, before[slot])
+                        for slot, new in slots[name].items()
+                    }
+        new: Tree = {"slots": slots}
+        if "buffers" in old:
+            new["buffers"] = update(module, old["buffers"], statistics)
+        params = project(module, params)
+        if "restart_at" in replica:
+            again = step == replica["restart_at"]
+            params = {
+                name: torch.where(again, replica["fresh"][name], value)
+                for name, value in params.items()
+            }
+        new["params"] = params
+        if "active" in replica:
+            new = pytree.tree_map(
+                lambda moved, kept: torch.where(replica["active"], moved, kept), new, old
+            )
+        return {name: new[name] for name in old}
 
     def _evaluation(self, num_groups: int) -> Callable[..., dict[str, Tensor]]:
         """Return the stacked evaluation: (batch, own, tensors) -> counts by measure."""

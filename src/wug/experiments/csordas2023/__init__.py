@@ -1,1 +1,1 @@
-"""Systematic generalization in connectionist models (Csordás, 2023): chapters 4 to 6."""
+"""Systematic generalization in connectionist models (Csordás, 2023): chapters 2 to 7."""

@@ -12,20 +12,33 @@ import torch
 import torch.nn.functional as F
 
 from wug.core.errors import require_at_least, require_choice
-from wug.functional.streams import generator_for
+from wug.core.registry import register
 from wug.sources.step_batch import (
+    SPLITS,
     Range,
     StepBatch,
     StepTask,
+    all_between,
     as_signs,
     draw_between,
     draw_bits,
     range_of,
     require_beyond,
     require_ranges,
+    size_and_data_generators,
 )
 
 
+@register(
+    "task",
+    name="Associative recall",
+    references=("csordas2023", "graves2014"),
+    equation=r"\mathrm{block}_b \mapsto \mathrm{block}_{b + 1}",
+    failure_modes=("A block is found by its content, the next one by the order of writing.",),
+    claim="memory",
+    splits=list(SPLITS),
+    interface="steps",
+)
 @dataclass(frozen=True, kw_only=True)
 class AssociativeRecall(StepTask):
     """Return the block that followed the one that is shown again; more blocks in the tests.
@@ -90,6 +103,17 @@ class AssociativeRecall(StepTask):
         """Number of channels of an answer."""
         return self.bits
 
+    def limits(self, split: str) -> Range:
+        """Return the smallest and the largest number of blocks of a split."""
+        return range_of(
+            "AssociativeRecall", split, self.train_blocks, self.ood_validation_blocks,
+            self.test_blocks,
+        )  # fmt: skip
+
+    def levels(self, split: str) -> tuple[int, ...]:
+        """Return the numbers of blocks that a split is evaluated at."""
+        return all_between(self.limits(split))
+
     def batch(
         self, split: str, *, seed: int = 0, step: int = 0, size: int = 16, level: int | None = None
     ) -> StepBatch:
@@ -102,12 +126,9 @@ class AssociativeRecall(StepTask):
             size: Number of sequences.
             level: Number of blocks, instead of a drawn one.
         """
-        limits = range_of(
-            "AssociativeRecall", split, self.train_blocks, self.ood_validation_blocks,
-            self.test_blocks,
-        )  # fmt: skip
-        generator = generator_for("associative_recall", split, seed, step)
-        number = draw_between(limits, generator) if level is None else level
+        limits = self.limits(split)
+        sizes, generator = size_and_data_generators("associative_recall", split, seed, step)
+        number = draw_between(limits, sizes) if level is None else level
         require_at_least("AssociativeRecall", "level", number, 2)
         blocks = draw_bits((size, number, self.block_length, self.bits), generator)
         chosen = torch.randint(number - 1, (size,), generator=generator)

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import torch
+from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
+from wug.core.registry import register
 from wug.functional.streams import generator_for
-from wug.sources.step_batch import StepBatch, StepTask
+from wug.sources.files import search_folders
+from wug.sources.generated import GeneratedSource
+from wug.sources.step_batch import SPLITS, StepBatch, StepTask, as_batch
 from wug.tasks.memory._babi_stories import (
     BLANK,
     NUM_TASKS,
@@ -29,7 +33,8 @@ from wug.tasks.memory._babi_stories import (
     tell,
 )
 
-SPLITS = ("train", "validation", "test")
+# Size of the vocabulary of all standard files.
+NUM_TOKENS = 160
 # Training stories of each task in en-10k; what a folder has less of is said.
 NUM_STORIES = (
     2000, 2000, 2000, 10000, 2000, 2000, 2000, 2000, 2000, 2000,
@@ -37,6 +42,16 @@ NUM_STORIES = (
 )  # fmt: skip
 
 
+@register(
+    "task",
+    name="bAbI",
+    references=("weston2016", "csordas2023"),
+    equation=r"\text{story}, \text{question} \mapsto \text{answer}",
+    failure_modes=("Tasks 16, 17 and 19 stay unsolved by all variants of csordas2023.",),
+    claim="memory",
+    splits=list(SPLITS),
+    interface="steps",
+)
 @dataclass(frozen=True, kw_only=True)
 class Babi(StepTask):
     """Questions about short stories, all tasks together.
@@ -47,12 +62,13 @@ class Babi(StepTask):
     Departures:
         None from csordas2023's text, where the network answers in one step for each answer word
         after 3 steps to think. Its code (``version="as_published"``) drops the last story of every
-        file. Validation is a share of the training stories; in csordas2023 there is none.
+        file. Validation is a share of the training stories; in csordas2023 there is none. Nothing
+        here is out of distribution: OOD validation is the validation set once more.
 
     Args:
-        folder: Holds ``en-10k/qa1_..._train.txt`` and so on, gzipped or not. Where the training
-            file of a task is missing, stories of it are taken from ``qa<task>-partial``, each one
-            once; `gaps` says what is missing.
+        folder: Holds ``en-10k/qa1_..._train.txt`` and so on, gzipped or not; by default the folder
+            ``babi`` of the data folders. Where the training file of a task is missing, stories of
+            it are taken from ``qa<task>-partial``, each one once; `gaps` says what is missing.
         tasks: Numbers of the tasks.
         version: ``"text"`` or ``"as_published"``.
         thinking_steps: Number of blank steps between a question and its answer.
@@ -71,7 +87,10 @@ class Babi(StepTask):
         weston2016, csordas2023
     """
 
-    folder: str | Path
+    # A published error is the mean over tasks, however many questions each has.
+    averages_groups: ClassVar[bool] = True
+
+    folder: str | Path | None = None
     tasks: tuple[int, ...] = tuple(range(1, NUM_TASKS + 1))
     version: Literal["text", "as_published"] = "text"
     thinking_steps: int = 3
@@ -89,9 +108,17 @@ class Babi(StepTask):
                 f"Babi: validation_share must be in [0, 1); got {self.validation_share}."
             )
 
+    @property
+    def home(self) -> Path:
+        """The folder of the files: the one that is named, or the first data folder that has it."""
+        if self.folder is not None:
+            return Path(self.folder)
+        places = [place / "babi" for place in search_folders()]
+        return next((place for place in places if place.is_dir()), places[0])
+
     def files(self, task: int, part: Literal["train", "test"]) -> list[Path]:
         """Return the file of a task, or those that hold a part of its stories."""
-        folder = Path(self.folder)
+        folder = self.home
         found = sorted((folder / "en-10k").glob(f"qa{task}_*_{part}.txt*"))
         if not found and part == "train":
             found = sorted((folder / f"qa{task}-partial").glob("*.txt*"))
@@ -137,13 +164,13 @@ class Babi(StepTask):
 
     @property
     def in_features(self) -> int:
-        """Size of the vocabulary."""
-        return len(self.vocabulary)
+        """Size of the vocabulary; of the standard files it is known without reading them."""
+        return NUM_TOKENS if self.folder is None else len(self.vocabulary)
 
     @property
     def out_features(self) -> int:
         """Number of classes: all words."""
-        return len(self.vocabulary)
+        return self.in_features
 
     def gaps(self) -> tuple[str, ...]:
         """Say which stories of the full set are not here, and which were too long."""
@@ -176,7 +203,7 @@ class Babi(StepTask):
                 order = torch.randperm(
                     len(stories), generator=generator_for("babi", "validation", task)
                 ).tolist()
-                picked = sorted(order[:kept] if split == "validation" else order[kept:])
+                picked = sorted(order[kept:] if split == "train" else order[:kept])
                 stories = [stories[index] for index in picked]
             chosen += [story for story in stories if self.fits(story)]
         return chosen
@@ -214,6 +241,28 @@ class Babi(StepTask):
         generator = generator_for("babi", split, seed, step)
         chosen = torch.randint(len(stories), (size,), generator=generator).tolist()
         return self.encode([stories[index] for index in chosen])
+
+    def source(self, batch_size: int, **_: Any) -> GeneratedSource:
+        """Return where batches come from: drawn ones in training, else all stories of a split."""
+
+        @cache
+        def parts(split: str) -> list[list[Story]]:
+            stories = sorted(self._by_split[split], key=lambda story: len(story.words))
+            return [
+                stories[first : first + self.part_size]
+                for first in range(0, len(stories), self.part_size)
+            ]
+
+        def make(split: str, seed: int, step: int) -> dict[str, Tensor]:
+            if split == "train":
+                return as_batch(self.batch(split, seed=seed, step=step, size=batch_size))
+            made = self.encode(parts(split)[step])
+            group = torch.tensor([self.tasks.index(task) for task in made.level.tolist()])
+            return as_batch(made) | {"group": group}
+
+        return GeneratedSource(
+            make, lambda split: len(parts(split)), lambda _: tuple(map(str, self.tasks))
+        )
 
     def most_frequent_answers(self) -> dict[int, tuple[str, float]]:
         """Return the most frequent answer word of each task in training, and its error in tests."""

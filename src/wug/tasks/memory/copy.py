@@ -12,20 +12,35 @@ from typing import Literal
 import torch
 
 from wug.core.errors import require_at_least, require_choice
-from wug.functional.streams import generator_for
+from wug.core.registry import register
 from wug.sources.step_batch import (
+    SPLITS,
     Range,
     StepBatch,
     StepTask,
+    all_between,
     as_signs,
     draw_between,
     draw_bits,
     range_of,
     require_beyond,
     require_ranges,
+    size_and_data_generators,
 )
 
 
+@register(
+    "task",
+    name="Copy",
+    references=("csordas2023", "graves2014"),
+    equation=r"y_{t + L + 1} = x_t",
+    failure_modes=(
+        "Blocks that together are longer than the memory have to be let go one by one.",
+    ),
+    claim="memory",
+    splits=list(SPLITS),
+    interface="steps",
+)
 @dataclass(frozen=True, kw_only=True)
 class Copy(StepTask):
     """Repeat blocks of random bits, one block after the other; longer blocks in the tests.
@@ -102,6 +117,14 @@ class Copy(StepTask):
         """Number of channels of an answer."""
         return self.bits if self.version == "text" else self.bits + 1
 
+    def limits(self, split: str) -> Range:
+        """Return the smallest and the largest number of words of a block of a split."""
+        return range_of("Copy", split, self.lengths, self.ood_validation_lengths, self.test_lengths)
+
+    def levels(self, split: str) -> tuple[int, ...]:
+        """Return the lengths of blocks that a split is evaluated at."""
+        return all_between(self.limits(split))
+
     def batch(
         self, split: str, *, seed: int = 0, step: int = 0, size: int = 16, level: int | None = None
     ) -> StepBatch:
@@ -114,14 +137,12 @@ class Copy(StepTask):
             size: Number of sequences.
             level: Number of words of every block, instead of a drawn one for each.
         """
-        limits = range_of(
-            "Copy", split, self.lengths, self.ood_validation_lengths, self.test_lengths
-        )
-        generator = generator_for("copy", split, seed, step)
+        limits = self.limits(split)
+        sizes, generator = size_and_data_generators("copy", split, seed, step)
         inputs, targets, asked, longest = [], [], [], 0
         echo = self.version == "as_published"
-        for _ in range(draw_between(self.num_blocks, generator)):
-            length = draw_between(limits, generator) if level is None else level
+        for _ in range(draw_between(self.num_blocks, sizes)):
+            length = draw_between(limits, sizes) if level is None else level
             longest = max(longest, length)
             words = torch.zeros(size, length + 1, self.bits + 1)
             words[:, :length, : self.bits] = draw_bits((size, length, self.bits), generator)

@@ -12,11 +12,13 @@ import torch
 from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
-from wug.functional.streams import generator_for
+from wug.core.registry import register
 from wug.sources.step_batch import (
+    SPLITS,
     Range,
     StepBatch,
     StepTask,
+    all_between,
     as_signs,
     draw_between,
     draw_distinct,
@@ -24,6 +26,7 @@ from wug.sources.step_batch import (
     require_beyond,
     require_ranges,
     shuffled,
+    size_and_data_generators,
     to_bits,
 )
 
@@ -31,6 +34,16 @@ from wug.sources.step_batch import (
 NUM_PHASES = 3
 
 
+@register(
+    "task",
+    name="Key-value retrieval",
+    references=("csordas2023",),
+    equation=r"a_i \mapsto b_i, \qquad b_i \mapsto a_i",
+    failure_modes=("Without masks, the half that is not known disturbs the look-up.",),
+    claim="memory",
+    splits=list(SPLITS),
+    interface="steps",
+)
 @dataclass(frozen=True, kw_only=True)
 class KeyValue(StepTask):
     """Return the other half of a word, in the step in which one half is shown; more words in tests.
@@ -97,6 +110,16 @@ class KeyValue(StepTask):
         """Number of channels of an answer: half a word."""
         return self.half_bits
 
+    def limits(self, split: str) -> Range:
+        """Return the smallest and the largest number of words of a split."""
+        return range_of(
+            "KeyValue", split, self.train_pairs, self.ood_validation_pairs, self.test_pairs
+        )
+
+    def levels(self, split: str) -> tuple[int, ...]:
+        """Return the numbers of words that a split is evaluated at."""
+        return all_between(self.limits(split))
+
     def batch(
         self, split: str, *, seed: int = 0, step: int = 0, size: int = 16, level: int | None = None
     ) -> StepBatch:
@@ -109,11 +132,9 @@ class KeyValue(StepTask):
             size: Number of sequences.
             level: Number of words, instead of a drawn one.
         """
-        limits = range_of(
-            "KeyValue", split, self.train_pairs, self.ood_validation_pairs, self.test_pairs
-        )
-        generator = generator_for("key_value", split, seed, step)
-        number = draw_between(limits, generator) if level is None else level
+        limits = self.limits(split)
+        sizes, generator = size_and_data_generators("key_value", split, seed, step)
+        number = draw_between(limits, sizes) if level is None else level
         kinds = 2**self.half_bits
         if number > kinds:
             raise UserError(

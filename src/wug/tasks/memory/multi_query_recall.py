@@ -12,13 +12,29 @@ from typing import Literal
 import torch
 
 from wug.core.errors import UserError, require_at_least, require_choice
-from wug.functional.streams import generator_for
-from wug.sources.step_batch import SPLITS, StepBatch, StepTask, draw_distinct
+from wug.core.registry import register
+from wug.sources.step_batch import (
+    SPLITS,
+    StepBatch,
+    StepTask,
+    draw_distinct,
+    size_and_data_generators,
+)
 
 # Number of tokens of a sequence, and of the pairs in it.
 Size = tuple[int, int]
 
 
+@register(
+    "task",
+    name="Multi-query recall",
+    references=("arora2024",),
+    equation=r"y_t = v_j \text{ where } x_t = k_j",
+    failure_modes=("A state of fixed size holds so many pairs and no more.",),
+    claim="memory",
+    splits=list(SPLITS),
+    interface="steps",
+)
 @dataclass(frozen=True, kw_only=True)
 class MultiQueryRecall(StepTask):
     """Return the value of a key that was seen before; longer sequences with more pairs in tests.
@@ -85,6 +101,16 @@ class MultiQueryRecall(StepTask):
         """Number of classes: all tokens."""
         return self.vocabulary
 
+    def sizes(self, split: str) -> tuple[Size, ...]:
+        """Return lengths and numbers of pairs of a split."""
+        require_choice("MultiQueryRecall", "split", split, SPLITS)
+        others = {"ood_validation": self.ood_validation_sizes, "test": self.test_sizes}
+        return others.get(split, self.train_sizes)
+
+    def levels(self, split: str) -> tuple[int, ...]:
+        """Return the numbers of pairs that a split is evaluated at."""
+        return tuple(dict.fromkeys(pairs for _, pairs in self.sizes(split)))
+
     def batch(
         self, split: str, *, seed: int = 0, step: int = 0, size: int = 16, level: int | None = None
     ) -> StepBatch:
@@ -97,16 +123,13 @@ class MultiQueryRecall(StepTask):
             size: Number of sequences.
             level: Number of pairs: one of those of the split, instead of a drawn one.
         """
-        require_choice("MultiQueryRecall", "split", split, SPLITS)
-        sizes = {
-            "ood_validation": self.ood_validation_sizes, "test": self.test_sizes,
-        }.get(split, self.train_sizes)  # fmt: skip
-        generator = generator_for("multi_query_recall", split, seed, step)
+        sizes = self.sizes(split)
+        drawn, generator = size_and_data_generators("multi_query_recall", split, seed, step)
         if level is not None:
             sizes = tuple(one for one in sizes if one[1] == level)
         if not sizes:
             raise UserError(f"MultiQueryRecall: {split} has no sequences of {level} pairs.")
-        length, pairs = sizes[int(torch.randint(len(sizes), (), generator=generator))]
+        length, pairs = sizes[int(torch.randint(len(sizes), (), generator=drawn))]
 
         half = self.vocabulary // 2
         keys = 1 + draw_distinct(size, pairs, half - 1, generator)
