@@ -62,8 +62,8 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
     Args:
         operations: What a formula may use, of ``add``, ``sub``, ``mul``, ``div``, ``pow`` (whole
             exponents above 1) and ``root`` (fractional exponents).
-        functions: Of ``exp``, ``log``, ``sin``, ``cos`` and ``tanh``; or ``"auto"``, all of them,
-            but only once arithmetic alone was refused by the data.
+        functions: Of ``exp``, ``log``, ``sin``, ``cos`` and ``tanh``, tried in any case; or
+            ``"auto"``, all of them, but only once arithmetic alone was refused by the data.
         max_terms: Terms of a sum of products.
         max_exponent: Largest magnitude of an exponent.
         loss: ``"absolute"`` errors, or ``"relative"`` ones, as shares of the target.
@@ -210,7 +210,8 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
                     f"got {', '.join(sorted(map(repr, unknown)))}."
                 )
         return Limits(
-            operations=frozenset(self.operations), functions=functions, max_terms=self.max_terms,
+            operations=frozenset(self.operations), functions=functions,
+            always_functions=not isinstance(self.functions, str), max_terms=self.max_terms,
             max_exponent=float(self.max_exponent),
         )  # fmt: skip
 
@@ -231,11 +232,11 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
 
     def _front(self, search: Search) -> Front:
         """Return the front with the best formula on it, and which one is chosen."""
-        scored = search.front()
-        if search.best not in scored:
-            scored = sorted([*scored, search.best], key=lambda one: one.complexity)
+        best_one = search.best
+        others = [one for one in search.front() if one.complexity != best_one.complexity]
+        scored = sorted([*others, best_one], key=lambda one: one.complexity)
         equations = [self._equation(one, search) for one in scored]
-        best = scored.index(search.best)
+        best = scored.index(best_one)
         return Front(equations, choose(equations, best, self.model_selection))
 
     def _equation(self, scored: Scored, search: Search | None = None) -> Equation:

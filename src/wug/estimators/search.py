@@ -11,12 +11,13 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
+from wug.estimators.all_rows import fitted_on_all_rows
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.constants import free_constants, refitted
 from wug.estimators.data import Data, Effort, Limits
 from wug.estimators.exactness import UNIT, is_exact, meets, num_distinct
 from wug.estimators.leftover import ENOUGH_FOR_TREES, can_be_tested, something_left
-from wug.estimators.scoring import Scored, description_length, front_of
+from wug.estimators.scoring import Scored, description_length, front_of, near_front
 from wug.estimators.screening import views
 from wug.estimators.simpler import small_formulas, smaller_forms
 from wug.estimators.stages import (
@@ -86,6 +87,7 @@ class Search:
     on_better: Callable[[Scored], None] | None = None
     clock: Callable[[], float] = field(default_factory=lambda: CLOCK)
     found: list[Scored] = field(default_factory=list)
+    final: list[Scored] = field(default_factory=list)
     interrupted: bool = False
 
     def __post_init__(self) -> None:
@@ -125,6 +127,7 @@ class Search:
                 if not self.best.exact:
                     self._run()
                 self._complete_front()
+                self._fit_on_all_rows()
             except KeyboardInterrupt:
                 self.interrupted = True
 
@@ -132,7 +135,7 @@ class Search:
         generator = torch.Generator().manual_seed(self.seed)
         for restarts in RESTARTS:
             for indices, stage in self.stages():
-                if stage.if_refused and not (self.limits.functions and self.is_refused()):
+                if stage.if_refused and not self.wants_functions():
                     continue
                 if stage.once and restarts > RESTARTS[0]:
                     continue
@@ -148,12 +151,18 @@ class Search:
                     if self.out_of_time() or self.is_close_enough():
                         return
                 fair = stage.may_end and len(self.data.target) >= ENOUGH_FOR_TREES
+                fair = fair and (stage.if_refused or not self.limits.always_functions)
                 if fair and self.is_rule() and not self.something_left():
                     return
             if not self.is_refused():
                 return
             if self.best.relative_error > PROMISING and not self.limits.functions:
                 return
+
+    def wants_functions(self) -> bool:
+        """Say whether functions are to be tried now."""
+        limits = self.limits
+        return bool(limits.functions) and (limits.always_functions or self.is_refused())
 
     def deadline(self) -> Callable[[], bool]:
         """Return whether the time is over for the next structure, as a question."""
@@ -249,12 +258,17 @@ class Search:
 
     @property
     def best(self) -> Scored:
-        """The candidate with the shortest description."""
-        return min(self.found, key=lambda scored: scored.criterion)
+        """The candidate with the shortest description; fitted on all rows once there is time."""
+        if self.final:
+            return self.final[0]
+        # Of equals the one with fewer numbers that are not simple.
+        least = min(scored.criterion for scored in self.found)
+        equal = [scored for scored in self.found if scored.criterion == least]
+        return min(equal, key=lambda scored: int(free_constants(scored.candidate).sum()))
 
     def front(self) -> list[Scored]:
         """Return the candidates that no simpler one matches, the simplest first."""
-        return front_of(self.found)
+        return front_of(self.final or self.found)
 
     def _complete_front(self) -> None:
         """Add smaller forms of what was found, so that each size has its best formula."""
@@ -269,6 +283,25 @@ class Search:
                 if self.clock() > end:
                     return
                 self.add(candidate)
+
+    def _fit_on_all_rows(self) -> None:
+        """Fit the numbers of the good formulas on all rows, once held-out rows have chosen them."""
+        if len(self.all_rows) > MOST_ROWS or self.best.met:
+            return
+        rows = self.all_rows
+        weight = np.ones(len(self.target)) if self.weight is None else self.weight
+        end = self.clock() + MOST_FRONT_SECONDS
+        best = self.best
+        final: list[Scored] = []
+        for scored in (best, *(one for one in near_front(self.found) if one is not best)):
+            if self.clock() > end and final:
+                break
+            final.append(
+                fitted_on_all_rows(
+                    scored, self.inputs[rows], self.target[rows], weight[rows], self.scale
+                )
+            )
+        self.final = final
 
     def something_left(self) -> bool:
         """Say whether what the best formula leaves can be predicted."""
