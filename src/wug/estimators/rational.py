@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -31,7 +32,7 @@ BOWLS = tuple(
 
 @dataclass(frozen=True)
 class Rational:
-    """y = (a_0 + ... + a_n x^n) / (1 + b_1 x + ... + b_m x^m), n and m up to a degree.
+    """y = (a_0 + ... + a_n x^n) / (1 + b_1 x + ... + b_m x^m), n and m up to a degree; or a_0 = 0.
 
     Args:
         degree: Of the denominator; that of the numerator is the same, or one off.
@@ -47,12 +48,14 @@ class Rational:
         scale = float(np.abs(data.inputs).max()) or 1.0
         points = data.inputs[:, 0] / scale
         before: list[Array] = []
-        for above in (self.degree - 1, self.degree, self.degree + 1):
-            size = above + 1 + self.degree
-            if not 0 < above <= 3 or len(data.target) < size + 2 or effort.out_of_time():
+        degrees = (self.degree - 1, self.degree, self.degree + 1)
+        for above, lowest in product(degrees, (1, 0)):
+            size = above + 1 - lowest + self.degree
+            if not lowest < above <= 3 or len(data.target) < size + 2 or effort.out_of_time():
                 continue
             starts = [np.ones(1), *before, *BOWLS]
-            found = quotients(points, data.target, data.weight, above, self.degree, starts)
+            degree = (lowest, above, self.degree)
+            found = quotients(points, data.target, data.weight, degree, starts)
             fitted = [self.refined(*one, scale, data) for one in found[:REFINED]]
             if fitted:
                 before = [found[0][1]]
@@ -84,8 +87,7 @@ def quotients(
     points: Array,
     target: Array,
     weight: Array,
-    above: int,
-    below: int,
+    degrees: tuple[int, int, int],
     starts: Sequence[Array],
 ) -> list[tuple[Array, Array]]:
     """Return coefficients above and below the line, the first below being 1, the best ones first.
@@ -96,10 +98,10 @@ def quotients(
         points: (row,).
         target: (row,).
         weight: Of each row's error.
-        above: Degree of the numerator.
-        below: Degree of the denominator.
+        degrees: Lowest and highest of the numerator, and that of the denominator.
         starts: Coefficients of the denominators that the equation is divided by at first.
     """
+    lowest, above, below = degrees
     powers = points[:, None] ** np.arange(max(above, below, *map(len, starts)) + 1)
     found: list[tuple[float, Array, Array]] = []
     for start in starts:
@@ -108,14 +110,15 @@ def quotients(
         for _ in range(ITERATIONS):
             share = (weight / np.where(denominator == 0, 1e-300, denominator))[:, None]
             matrix = share * np.column_stack(
-                (powers[:, : above + 1], -target[:, None] * powers[:, 1 : below + 1])
+                (powers[:, lowest : above + 1], -target[:, None] * powers[:, 1 : below + 1])
             )
             if not np.isfinite(matrix).all():
                 break
             size = np.linalg.norm(matrix, axis=0)
             size[size == 0] = 1.0
             solved = np.linalg.lstsq(matrix / size, share[:, 0] * target, rcond=1e-15)[0] / size
-            numerator, lower = solved[: above + 1], np.concatenate(([1.0], solved[above + 1 :]))
+            numerator = np.pad(solved[: above + 1 - lowest], (lowest, 0))
+            lower = np.concatenate(([1.0], solved[above + 1 - lowest :]))
             denominator = powers[:, : below + 1] @ lower
             with np.errstate(all="ignore"):
                 error = weight * (powers[:, : above + 1] @ numerator / denominator - target)
