@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wug.cli.fit import plain, split_names
+from wug.cli.fit import plain, split_names, split_units
 from wug.cli.main import main
 from wug.core.errors import UserError
 
@@ -400,3 +400,40 @@ def test_excel_needs_a_package(tmp_path: Path, capsys: pytest.CaptureFixture[str
     arguments = ["fit", str(tmp_path / "data.xlsx"), "--target", "y", "--out", str(tmp_path / "o")]
     assert main([*arguments, "--time", "20"]) == 0
     assert "\na/b\nexact: " in capsys.readouterr().out
+
+
+def test_units_are_kept_with_the_fit(tmp_path: Path) -> None:
+    rows = [(m, v, 9.81, m * v**2 / 2 + m * 9.81 * 3 * v) for m, v in ROWS]
+    table = write(tmp_path / "t.csv", ["m", "v", "g", "E"], rows)
+    units = "m=kg, v=m/s, g=m/s^2, E=J"
+    arguments = ["fit", str(table), "--target", "E", "--out", str(tmp_path / "out")]
+    # The 3 is a time: as a pure number no formula has it.
+    assert main([*arguments, "--units", units, "--time", "1"]) == 0
+    data = json.loads((tmp_path / "out" / "formula.json").read_text(encoding="utf-8"))
+    assert data["status"] != "exact" and data["columns"] == ["m", "v", "g"]
+    assert data["units"] == {"E": "J", "m": "kg", "v": "m/s", "g": "m/s^2"}
+    assert data["units_factor"] is False and "--units" in data["command"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--units", "kg,m"], "must name a unit for each of a, b, y"),
+        (["--units", "a=kg,b=m,z=s"], "must name a unit for each of a, b, y"),
+        (["--units", "a=kg,b=lightmile,y=s"], "unknown unit 'lightmile'"),
+        (["--units", "a=kg,b=m,y=s"], "powers of s do not come out"),
+        (["--units-factor"], "name the units"),
+    ],
+)
+def test_bad_units(
+    options: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = write(tmp_path / "t.csv", ["a", "b", "y"], GOOD)
+    assert main(["fit", str(table), "--target", "y", *options]) != 0
+    assert sentence in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_units_by_name_or_in_order() -> None:
+    assert split_units(None, ["a"], "y") is None
+    assert split_units("1, kg", ["a"], "y") == ["1", "kg"]
+    assert split_units("y=m/s^2,a=1", ["a"], "y") == ["1", "m/s^2"]

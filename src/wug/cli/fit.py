@@ -45,6 +45,8 @@ def fit(
     out: Path | None = None,
     operations: tuple[Operation, ...] = ALL,
     functions: str = "auto",
+    units: str | None = None,
+    units_factor: bool = False,
     error: str | None = None,
     loss: Literal["absolute", "relative"] = "absolute",
     robust: bool = False,
@@ -68,6 +70,10 @@ def fit(
         operations: What a formula may use; pow is whole exponents above 1, root is fractions.
         functions: Such as exp,log,sin (also cos, tanh); none; or auto, which is all of them once
             the data refuse arithmetic alone.
+        units: Of the columns, such as mass=kg,speed=m/s,energy=J, or without names those of the
+            inputs in their order and of the target last. Only formulas whose units come out are
+            searched; numbers are pure, so that a constant of nature needs a column.
+        units_factor: With units: one factor before the whole formula may have a unit.
         error: A column with the standard deviation of the target in each row.
         loss: Whether errors count as they are, or as shares of the target.
         robust: Leave out rows that do not belong to the law of the others, and name them.
@@ -88,6 +94,10 @@ def fit(
         raise UserError("fit: name what to explain: --target COLUMN, or --ode COLUMN of times.")
     if not 0 <= seed < 2**32:
         raise UserError(f"fit: seed must be between 0 and {2**32 - 1}; got {seed}.")
+    if units is None and units_factor:
+        raise UserError("fit: --units-factor says how --units are used; name the units.")
+    if units is not None and ode is not None:
+        raise UserError("fit: --units are those of a target; they can't be used with --ode.")
     folder = out or default_folder(table, target or f"{ode}.ode")
     if folder.exists() and not folder.is_dir():
         raise UserError(f"fit: {folder} is a file; --out must name a folder.")
@@ -103,7 +113,11 @@ def fit(
         check_request(target, named)
         needed = (target, *(named or ()), *(() if error is None else (error,)))
         cells = read_table(table, needed, others=named is None)
-        columns = choose_columns(cells, target, named, error=error, drop_missing=drop_missing)
+        columns = choose_columns(
+            cells, target, named, error=error, drop_missing=drop_missing,
+            keep_constant=units is not None,
+        )  # fmt: skip
+        measured = split_units(units, columns.names, target)
 
         from rich.console import Console
 
@@ -116,7 +130,9 @@ def fit(
         model = search(
             columns, console, operations=operations, functions=chosen_functions,
             max_terms=max_terms, max_exponent=max_exponent, loss=loss, robust=robust,
-            model_selection=select, time_budget=time, random_state=seed,
+            units=measured and measured[:-1], target_unit=measured and measured[-1],
+            units_factor=units_factor, model_selection=select,
+            time_budget=time, random_state=seed,
         )  # fmt: skip
         command = shlex.join(
             str(word)
@@ -126,6 +142,8 @@ def fit(
                 ("--time", f"{time:g}"),
                 () if operations == ALL else ("--operations", *operations),
                 () if functions == "auto" else ("--functions", functions),
+                () if units is None else ("--units", units),
+                ("--units-factor",) if units_factor else (),
                 () if error is None else ("--error", error),
                 () if loss == "absolute" else ("--loss", loss),
                 ("--robust",) if robust else (),
@@ -216,6 +234,30 @@ def split_functions(text: str) -> tuple[str, ...] | str:
             f"between them; got {text!r}."
         )
     return tuple(dict.fromkeys(names))
+
+
+def split_units(text: str | None, names: Sequence[str], target: str) -> list[str] | None:
+    """Return the units of the inputs and of the target, in this order.
+
+    Example:
+        >>> split_units("E=J, m=kg", ["m"], "E"), split_units("kg,J", ["m"], "E")
+        (['kg', 'J'], ['kg', 'J'])
+    """
+    if text is None:
+        return None
+    parts = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+    named = dict(part.rsplit("=", 1) for part in parts if "=" in part)
+    wanted = (*names, target)
+    if not named and len(parts) == len(wanted):
+        return parts
+    given = {name.strip(): unit.strip() for name, unit in named.items()}
+    wrong = [name for name in (*wanted, *given) if (name in wanted) != (name in given)]
+    if wrong or len(named) != len(parts):
+        raise UserError(
+            f"fit: --units must name a unit for each of {', '.join(wanted)}, as in "
+            f"{wanted[0]}=kg, or list {len(wanted)} units in this order; got {text!r}."
+        )
+    return [given[name] for name in wanted]
 
 
 def default_folder(table: Path, target: str) -> Path:

@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 # A fraction with a larger denominator reads better as a decimal number.
 SIMPLEST = 12
+# A whole number with more digits before its zeros is no simpler than a decimal one.
+SHORT = 2
 # Each function and its derivative.
 FUNCTIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
     "exp": (np.exp, np.exp),
@@ -246,8 +248,18 @@ def is_simple(value: float) -> bool:
 
 
 def number_cost(value: float) -> int:
-    """Return what a number adds to the complexity: 0 for 1, 1 if it is simple, else 2."""
-    return 0 if value == 1 else 1 if is_simple(value) else 2
+    """Return what a number adds to the complexity: 0 for 1, 1 if it is simple and short, else 2.
+
+    Example:
+        >>> [number_cost(value) for value in (1.0, 3.5, 4000.0, np.pi, 1406.0, 0.123)]
+        [0, 1, 1, 1, 2, 2]
+    """
+    if value == 1:
+        return 0
+    fraction = as_fraction(value)
+    if fraction is None:
+        return 1 if in_pi(value) else 2
+    return 1 if len(str(fraction.numerator).strip("-").rstrip("0")) <= SHORT else 2
 
 
 def exact_number(value: float) -> Any:

@@ -30,7 +30,7 @@ class ChosenColumns:
         target: Name of the target.
         names: Names of the inputs.
         values: Of the target, (row,), finite.
-        inputs: (row, in), finite, none constant.
+        inputs: (row, in), finite, none constant unless that was asked for.
         notices: What was left out, one sentence each.
         rows: Which rows of the table these are, (row,).
         errors: Standard deviation of the target in each row, (row,), if a column says so.
@@ -62,6 +62,7 @@ def choose_columns(
     *,
     error: str | None = None,
     drop_missing: bool = False,
+    keep_constant: bool = False,
 ) -> ChosenColumns:
     """Choose the columns and rows of a fit.
 
@@ -71,6 +72,7 @@ def choose_columns(
         features: The columns to explain it from; all others that hold numbers if not given.
         error: The column with the standard deviation of the target.
         drop_missing: Leave out rows with cells that are missing or infinite.
+        keep_constant: Keep columns that are the same in every row, for their units.
 
     Raises:
         UserError: If there is nothing to fit, or a person has to decide first.
@@ -113,7 +115,7 @@ def choose_columns(
             f"choose another unit for {listed(beyond)}."
         )
     constant = [name for name, column in columns.items() if column.min() == column.max()]
-    if constant:
+    if constant and not keep_constant:
         found = listed([f"{name} ({columns.pop(name)[0]:.6g})" for name in constant])
         notices.append(f"left out, the same in every row: {found}")
     if not columns:

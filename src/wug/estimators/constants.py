@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from wug.estimators.candidate import FUNCTIONS, Array, Candidate, is_simple, real_power
 
 STEPS = 4
+# Dampings of a step, as shares of the largest squared singular value, the least first.
+DAMPINGS = (0.0, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 # Singular values below this share of the largest are those of numbers that the data do not fix.
 SMALLEST_SINGULAR = 1e-13
 
@@ -145,6 +147,7 @@ def amplification(candidate: Candidate, inputs: Array) -> Array:
     return total
 
 
+@np.errstate(all="ignore")
 def refitted(
     candidate: Candidate,
     inputs: Array,
@@ -153,7 +156,10 @@ def refitted(
     weight: Array | None = None,
     steps: int = STEPS,
 ) -> Candidate:
-    """Return the formula with its free numbers fitted anew by damped Gauss-Newton steps.
+    """Return the formula with its free numbers fitted anew by damped least-squares steps.
+
+    A step that makes things worse is damped more and more (marquardt1963): directions that the
+    data hardly fix are given up first.
 
     Args:
         candidate: Where to start.
@@ -177,11 +183,14 @@ def refitted(
         size = np.linalg.norm(jacobian, axis=0)
         if not (np.isfinite(jacobian).all() and np.isfinite(error).all() and (size > 0).all()):
             break
-        step = np.linalg.lstsq(jacobian / size, error, rcond=SMALLEST_SINGULAR)[0] / size
+        left, singular, right = np.linalg.svd(jacobian / size, full_matrices=False)
+        along = left.T @ error
+        known = singular > SMALLEST_SINGULAR * singular[0]
         values = constants_of(candidate)
-        for share in (1.0, 0.3, 0.05):
+        for damping in DAMPINGS:
+            share = singular / (singular**2 + damping * singular[0] ** 2)
             moved = values.copy()
-            moved[free] += share * step
+            moved[free] += right.T @ (np.where(known, share, 0.0) * along) / size
             if not moved[free].all():
                 continue
             better = with_constants(candidate, moved)
@@ -192,6 +201,37 @@ def refitted(
             break
         candidate, error = better, new
     return candidate
+
+
+def leave_one_out(
+    candidate: Candidate,
+    inputs: Array,
+    target: Array,
+    weight: Array,
+    free: NDArray[np.bool_],
+) -> Array:
+    """Return by how much each row would be missed by a fit without it, (row,).
+
+    To first order that is the error divided by 1 - h, with h the row's share in the projection
+    onto the derivatives (allen1974).
+
+    Args:
+        candidate: At its best numbers.
+        inputs: (row, in).
+        target: (row,).
+        weight: Of each row's error.
+        free: Which numbers were fitted.
+    """
+    error = target - candidate.predict(inputs)
+    if not free.any():
+        return error
+    jacobian = weight[:, None] * gradient(candidate, inputs)[:, free]
+    size = np.linalg.norm(jacobian, axis=0)
+    if not (np.isfinite(jacobian).all() and (size > 0).all()):
+        return np.full(len(target), np.inf)
+    left, singular, _ = np.linalg.svd(jacobian / size, full_matrices=False)
+    share = (left[:, singular > SMALLEST_SINGULAR * singular[0]] ** 2).sum(1)
+    return np.asarray(error / np.maximum(1 - share, 1e-12))
 
 
 def standard_errors(

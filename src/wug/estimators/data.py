@@ -27,12 +27,14 @@ class Limits:
     Args:
         operations: Of add, sub, mul, div, pow and root.
         functions: Of those of :data:`wug.estimators.candidate.FUNCTIONS`.
+        always_functions: Whether functions are tried even if arithmetic alone leaves only noise.
         max_terms: Terms of a sum of products.
         max_exponent: Largest magnitude of an exponent.
     """
 
     operations: frozenset[str] = frozenset(("add", "sub", "mul", "div", "pow", "root"))
     functions: tuple[str, ...] = ()
+    always_functions: bool = False
     max_terms: int = 6
     max_exponent: float = 6.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
@@ -158,5 +158,50 @@ def readable(expression: Any, positive: Sequence[str] = ()) -> Any:
             forms += [sympy.cancel(expression), sympy.factor(expression)]
         elif not expression.has(sympy.Float):
             forms.append(sympy.powsimp(sympy.factor(sympy.together(expression))))
-    shortest = min(forms, key=sympy.count_ops)
-    return shortest.xreplace(back)
+        forms += [other for form in forms for other in with_plain_terms(form)]
+    return min(forms, key=effort_to_read).xreplace(back)
+
+
+def effort_to_read(expression: Any) -> tuple[int, bool, int]:
+    """Return how many operations an expression has, and what people avoid of equally long ones.
+
+    That is one over a sum with quotients in it, and factors of terms.
+    """
+    import sympy
+
+    base, power = expression.as_base_exp()
+    below = base.is_Add and power.could_extract_minus_sign()
+    double = below and any(one.exp.is_negative for one in base.atoms(sympy.Pow))
+    terms = (term for one in expression.atoms(sympy.Add) for term in one.args)
+    scaled = sum(not term.is_number and abs(term.as_coeff_Mul()[0]) != 1 for term in terms)
+    return int(sympy.count_ops(expression)), bool(double), scaled
+
+
+def with_plain_terms(expression: Any) -> Iterator[Any]:
+    """Yield a product with a power of a sum scaled so that one of its terms has no factor.
+
+    So 0.5 S / (1 + 0.2 S) becomes 2.5 S / (5 + S), as people write it.
+
+    Example:
+        >>> import sympy
+        >>> S = sympy.Symbol("S")
+        >>> list(with_plain_terms(0.5 * S / (1 + 0.25 * S)))
+        [2.0*S/(S + 4.0)]
+    """
+    import sympy
+
+    coefficient, rest = expression.as_coeff_Mul()
+    factors = sympy.Mul.make_args(rest)
+    if sum(factor.as_base_exp()[0].is_Add for factor in factors) > 1:
+        return
+    for index, factor in enumerate(factors):
+        base, power = factor.as_base_exp()
+        if not (base.is_Add and power.is_number) or factor == expression:
+            continue
+        for scale in dict.fromkeys(term.as_coeff_Mul()[0] for term in base.args):
+            if scale in (1, -1) or not (scale > 0 or power.is_Integer):
+                continue
+            pairs = (term.as_coeff_Mul() for term in base.args)
+            terms = (1 * r if c == scale else (c / scale) * r for c, r in pairs)
+            others = (*factors[:index], *factors[index + 1 :])
+            yield sympy.Mul(coefficient * scale**power, *others, sympy.Add(*terms) ** power)

@@ -34,6 +34,7 @@ from wug.estimators.own_formula import score_formula
 from wug.estimators.robust import outliers
 from wug.estimators.scoring import Scored
 from wug.estimators.search import Search, Status
+from wug.estimators.units import Measures, dimension_of
 
 __all__ = ["ArithmeticRegressor", "Equation", "Status", "score_formula"]
 
@@ -62,10 +63,14 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
     Args:
         operations: What a formula may use, of ``add``, ``sub``, ``mul``, ``div``, ``pow`` (whole
             exponents above 1) and ``root`` (fractional exponents).
-        functions: Of ``exp``, ``log``, ``sin``, ``cos`` and ``tanh``; or ``"auto"``, all of them,
-            but only once arithmetic alone was refused by the data.
+        functions: Of ``exp``, ``log``, ``sin``, ``cos`` and ``tanh``, tried in any case; or
+            ``"auto"``, all of them, but only once arithmetic alone was refused by the data.
         max_terms: Terms of a sum of products.
         max_exponent: Largest magnitude of an exponent.
+        units: Of the inputs, such as ``("kg", "m/s")``: only formulas are searched whose units come
+            out. Numbers are pure; a constant of nature is a column of its own.
+        target_unit: Of the target, or of each output; needed with ``units``.
+        units_factor: Whether one factor before the whole formula may have a unit.
         loss: ``"absolute"`` errors, or ``"relative"`` ones, as shares of the target.
         robust: Whether to leave out rows that do not belong to the law of the others.
         model_selection: Which formula of the front is taken: ``"best"``, the shortest description
@@ -105,6 +110,9 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         "functions": ["array-like", tuple, StrOptions({"auto"})],
         "max_terms": [Interval(Integral, 1, None, closed="left")],
         "max_exponent": [Interval(Real, 0, None, closed="neither")],
+        "units": ["array-like", tuple, None],
+        "target_unit": [str, "array-like", tuple, None],
+        "units_factor": ["boolean"],
         "loss": [StrOptions({"absolute", "relative"})],
         "robust": ["boolean"],
         "model_selection": [StrOptions({"best", "accuracy", "score"})],
@@ -121,6 +129,9 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         functions: Sequence[str] | str = "auto",
         max_terms: int = 6,
         max_exponent: float = 6.0,
+        units: Sequence[str] | None = None,
+        target_unit: str | Sequence[str] | None = None,
+        units_factor: bool = False,
         loss: str = "absolute",
         robust: bool = False,
         model_selection: Selection = "best",
@@ -133,6 +144,9 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         self.functions = functions
         self.max_terms = max_terms
         self.max_exponent = max_exponent
+        self.units = units
+        self.target_unit = target_unit
+        self.units_factor = units_factor
         self.loss = loss
         self.robust = robust
         self.model_selection = model_selection
@@ -170,6 +184,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         columns = targets.reshape(len(targets), -1).T
         seeds = check_random_state(self.random_state).randint(0, 2**31 - 1, size=len(columns))
         self._positive = [n for n, low in zip(self.names_, inputs.min(0), strict=True) if low > 0]
+        measures = self._measures(len(columns))
         fronts, statuses, errors, left_out = [], [], [], []
         self.interrupted_ = False
         for index, (column, seed) in enumerate(zip(columns, seeds, strict=True)):
@@ -182,6 +197,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             search = Search(
                 inputs=inputs, target=np.ascontiguousarray(column), seed=int(seed), limits=limits,
                 weight=np.where(far, 0.0, weight), unit=unit, seconds=seconds,
+                measures=measures[index],
                 starts=tuple(e.candidate for e in earlier[index]) if index < len(earlier) else (),
                 on_better=self._reporter(on_better),
             )  # fmt: skip
@@ -210,9 +226,30 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
                     f"got {', '.join(sorted(map(repr, unknown)))}."
                 )
         return Limits(
-            operations=frozenset(self.operations), functions=functions, max_terms=self.max_terms,
+            operations=frozenset(self.operations), functions=functions,
+            always_functions=not isinstance(self.functions, str), max_terms=self.max_terms,
             max_exponent=float(self.max_exponent),
         )  # fmt: skip
+
+    def _measures(self, num_outputs: int) -> list[Measures | None]:
+        """Return what the columns measure, for each output; nothing if there are no units."""
+        if self.units is None:
+            if self.target_unit is not None:
+                raise UserError("ArithmeticRegressor: target_unit needs units of the inputs, too.")
+            return [None] * num_outputs
+        one = self.target_unit is None or isinstance(self.target_unit, str)
+        goals = [self.target_unit] if one else list(self.target_unit or ())
+        if len(self.units) != self.n_features_in_ or len(goals) != num_outputs or goals == [None]:
+            raise UserError(
+                f"ArithmeticRegressor: units must be {self.n_features_in_}, one for each input, "
+                f"and target_unit {num_outputs}; got {len(self.units)} units and "
+                f"target_unit={self.target_unit!r}."
+            )
+        inputs = tuple(dimension_of(str(text)) for text in self.units)
+        found = [Measures(inputs, dimension_of(str(goal)), self.units_factor) for goal in goals]
+        for measures in found:
+            measures.check()
+        return list(found)
 
     def _reporter(
         self, on_better: Callable[[Equation], None] | None
@@ -231,11 +268,11 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
 
     def _front(self, search: Search) -> Front:
         """Return the front with the best formula on it, and which one is chosen."""
-        scored = search.front()
-        if search.best not in scored:
-            scored = sorted([*scored, search.best], key=lambda one: one.complexity)
+        best_one = search.best
+        others = [one for one in search.front() if one.complexity != best_one.complexity]
+        scored = sorted([*others, best_one], key=lambda one: one.complexity)
         equations = [self._equation(one, search) for one in scored]
-        best = scored.index(search.best)
+        best = scored.index(best_one)
         return Front(equations, choose(equations, best, self.model_selection))
 
     def _equation(self, scored: Scored, search: Search | None = None) -> Equation:

@@ -118,7 +118,17 @@ def to_json(
         },
         "sample": sample(model.equation_.candidate, columns, inputs, values, MOST_ROWS),
         "versions": versions(),
+        **units_to_json(model, columns, target),
     }
+
+
+def units_to_json(model: NamedRegressor, columns: Sequence[str], target: str) -> dict[str, Any]:
+    """Return the unit of each column, if they have any."""
+    if model.units is None:
+        return {}
+    texts = (str(model.target_unit), *map(str, model.units))
+    units = dict(zip((target, *columns), texts, strict=True))
+    return {"units": units, "units_factor": bool(model.units_factor)}
 
 
 def has_functions(model: NamedRegressor) -> bool:

@@ -12,6 +12,8 @@ from wug.estimators.candidate import Candidate
 MET = 1e-15
 # Share by which a larger formula must lower the error to be on the front.
 LEAST_GAIN = 0.99
+# Times the error of the front at its size that a formula near the front may have.
+NEAR = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,3 +55,14 @@ def front_of(found: Sequence[Scored]) -> list[Scored]:
         if better and not (front and front[-1].met):
             front.append(scored)
     return front
+
+
+def near_front(found: Sequence[Scored]) -> list[Scored]:
+    """Return the front and what is almost as good as the front at its size, the simplest first."""
+    near: list[Scored] = []
+    smallest = math.inf
+    for scored in sorted(found, key=lambda s: (s.complexity, not s.met, s.relative_error)):
+        if scored.relative_error < NEAR * smallest:
+            near.append(scored)
+        smallest = min(smallest, scored.relative_error)
+    return near

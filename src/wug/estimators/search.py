@@ -5,18 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Literal
 
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
+from wug.estimators.all_rows import fitted_on_all_rows
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.constants import free_constants, refitted
 from wug.estimators.data import Data, Effort, Limits
 from wug.estimators.exactness import UNIT, is_exact, meets, num_distinct
 from wug.estimators.leftover import ENOUGH_FOR_TREES, can_be_tested, something_left
-from wug.estimators.scoring import Scored, description_length, front_of
+from wug.estimators.scoring import Scored, description_length, front_of, near_front
 from wug.estimators.screening import views
 from wug.estimators.simpler import small_formulas, smaller_forms
 from wug.estimators.stages import (
@@ -27,6 +29,8 @@ from wug.estimators.stages import (
     quick_stages,
     sum_stage,
 )
+from wug.estimators.units import Measures
+from wug.estimators.views import Columns, Groups, View, groups_of
 
 Status = Literal["exact", "noisy", "approximate", "incomplete", "undecided", "none"]
 
@@ -48,6 +52,8 @@ ALMOST_MET = 1e-5
 RESTARTS = (64, 256, 1024)
 # Of many inputs, so many are looked at closely.
 SCREENED = 6
+# Ways to write a table without dimensions that are searched.
+WAYS = 3
 # Share of the time that one structure may take, and that the smaller formulas of the front may.
 STRUCTURE_SHARE, FRONT_SHARE = 0.3, 0.05
 # Formulas whose smaller forms are tried for the front.
@@ -69,6 +75,7 @@ class Search:
         unit: Relative rounding of the data.
         accuracy: Relative error that the target itself is known to have; a formula that is as
             close meets it, and no closer one is looked for.
+        measures: What the columns measure; formulas whose units do not come out are not searched.
         starts: Formulas to begin with.
         on_better: Called with every new best.
         clock: Seconds since some time.
@@ -82,10 +89,12 @@ class Search:
     weight: Array | None = None
     unit: float = UNIT
     accuracy: float = 0.0
+    measures: Measures | None = None
     starts: tuple[Candidate, ...] = ()
     on_better: Callable[[Scored], None] | None = None
     clock: Callable[[], float] = field(default_factory=lambda: CLOCK)
     found: list[Scored] = field(default_factory=list)
+    final: list[Scored] = field(default_factory=list)
     interrupted: bool = False
 
     def __post_init__(self) -> None:
@@ -105,6 +114,7 @@ class Search:
         if not num_held:
             self.held = self.data
         self.all_rows = used
+        self._groups: list[Groups] | None = None
         self.scale = deviation(self.target[used], weight[used])
 
     def out_of_time(self) -> bool:
@@ -118,36 +128,41 @@ class Search:
         """
         # The matrices are tiny: threads would only wait for each other.
         with threadpool_limits(1), np.errstate(all="ignore"):
-            self.add(constant(self.data))
+            # The mean is there in any case: what others are measured by.
+            self.add(constant(self.data), in_any_case=True)
             try:
                 for candidate in self.starts:
                     self.add(candidate)
+                for way in self.groups():
+                    self.add(way.back(constant(way.data(self.data)), self.data.num_inputs))
                 if not self.best.exact:
                     self._run()
                 self._complete_front()
+                self._fit_on_all_rows()
             except KeyboardInterrupt:
                 self.interrupted = True
 
     def _run(self) -> None:
         generator = torch.Generator().manual_seed(self.seed)
         for restarts in RESTARTS:
-            for indices, stage in self.stages():
-                if stage.if_refused and not (self.limits.functions and self.is_refused()):
+            for view, stage in self.stages():
+                if stage.if_refused and not self.wants_functions():
                     continue
                 if stage.once and restarts > RESTARTS[0]:
                     continue
-                data = self.data if indices is None else self.data.of_inputs(indices)
+                data = self.data if view is None else view.data(self.data)
                 for structure in stage.structures:
                     effort = Effort(generator, restarts, self.deadline())
                     for candidate in structure.solve(data, effort):
-                        if indices is not None:
-                            candidate = candidate.among(indices, self.data.num_inputs)
+                        if view is not None:
+                            candidate = view.back(candidate, self.data.num_inputs)
                         self.add(candidate)
                         if self.best.exact:
                             return
                     if self.out_of_time() or self.is_close_enough():
                         return
                 fair = stage.may_end and len(self.data.target) >= ENOUGH_FOR_TREES
+                fair = fair and (stage.if_refused or not self.limits.always_functions)
                 if fair and self.is_rule() and not self.something_left():
                     return
             if not self.is_refused():
@@ -155,26 +170,52 @@ class Search:
             if self.best.relative_error > PROMISING and not self.limits.functions:
                 return
 
+    def wants_functions(self) -> bool:
+        """Say whether functions are to be tried now."""
+        limits = self.limits
+        return bool(limits.functions) and (limits.always_functions or self.is_refused())
+
     def deadline(self) -> Callable[[], bool]:
         """Return whether the time is over for the next structure, as a question."""
         now = self.clock()
         end = min(now + STRUCTURE_SHARE * self.seconds, self.began + self.seconds)
         return lambda: self.clock() > end
 
-    def stages(self) -> Iterator[tuple[np.ndarray | None, Stage]]:
-        """Yield the stages, each with the inputs that it gets: all, or those that may matter."""
+    def stages(self) -> Iterator[tuple[View | None, Stage]]:
+        """Yield the stages, each with what it sees: all inputs, or those that may matter."""
         num_inputs = self.data.num_inputs
+        ways = self.groups()
+        if ways:
+            for stages in zip_longest(*(self.stages_of(len(way.exponents)) for way in ways)):
+                pairs = zip(ways, stages, strict=True)
+                yield from ((way, stage) for way, stage in pairs if stage is not None)
+            return
         yield from ((None, stage) for stage in first_stages(self.limits))
         if num_inputs <= FEW_INPUTS:
             yield from ((None, stage) for stage in later_stages(self.limits, num_inputs))
             return
-        screened = views(self.data, SCREENED)
-        for indices in screened:
-            yield from ((indices, stage) for stage in quick_stages(self.limits))
+        screened = [Columns(indices) for indices in views(self.data, SCREENED)]
+        for view in screened:
+            yield from ((view, stage) for stage in quick_stages(self.limits))
         yield None, sum_stage()
-        for indices in screened:
-            yield from ((indices, stage) for stage in later_stages(self.limits, len(indices)))
+        for view in screened:
+            few = len(view.indices)
+            yield from ((view, stage) for stage in later_stages(self.limits, few))
         yield from ((None, stage) for stage in later_stages(self.limits, num_inputs))
+
+    def stages_of(self, num_inputs: int) -> Iterator[Stage]:
+        """Yield the stages of so many inputs without looking for those that matter."""
+        if num_inputs:
+            yield from first_stages(self.limits)
+            yield from later_stages(self.limits, num_inputs)
+
+    def groups(self) -> list[Groups]:
+        """Return ways to look at the data without dimensions; none where numbers have units."""
+        if self.measures is None or self.measures.factor:
+            return []
+        if self._groups is None:
+            self._groups = groups_of(self.measures, self.inputs[self.all_rows], WAYS)
+        return self._groups
 
     def is_rule(self) -> bool:
         """Say whether the best formula explains something and is too simple to only approximate."""
@@ -192,10 +233,10 @@ class Search:
             return self.accuracy > 0 and not self.is_close_enough()
         return self.best.relative_error < TOO_CLOSE_FOR_NOISE or self.something_left()
 
-    def add(self, candidate: Candidate) -> None:
+    def add(self, candidate: Candidate, in_any_case: bool = False) -> None:
         """Score a candidate on the held-out rows and keep it."""
         candidate = candidate.used_terms()
-        if not self.limits.allow(candidate):
+        if not (in_any_case or self.allows(candidate)):
             return
         relative, error = self.errors_of(candidate)
         if not np.isfinite(relative):
@@ -229,6 +270,11 @@ class Search:
         if better_than_all and self.on_better is not None:
             self.on_better(scored)
 
+    def allows(self, candidate: Candidate) -> bool:
+        """Say whether a formula keeps to the limits and its units come out."""
+        fits = self.measures is None or self.measures.allow(candidate)
+        return fits and self.limits.allow(candidate)
+
     def errors_of(self, candidate: Candidate) -> tuple[float, float]:
         """Return the relative and the plain error, the larger ones of fitted and held-out rows."""
         relative = plain = 0.0
@@ -249,12 +295,17 @@ class Search:
 
     @property
     def best(self) -> Scored:
-        """The candidate with the shortest description."""
-        return min(self.found, key=lambda scored: scored.criterion)
+        """The candidate with the shortest description; fitted on all rows once there is time."""
+        if self.final:
+            return self.final[0]
+        # Of equals the one with fewer numbers that are not simple.
+        least = min(scored.criterion for scored in self.found)
+        equal = [scored for scored in self.found if scored.criterion == least]
+        return min(equal, key=lambda scored: int(free_constants(scored.candidate).sum()))
 
     def front(self) -> list[Scored]:
         """Return the candidates that no simpler one matches, the simplest first."""
-        return front_of(self.found)
+        return front_of(self.final or self.found)
 
     def _complete_front(self) -> None:
         """Add smaller forms of what was found, so that each size has its best formula."""
@@ -270,14 +321,38 @@ class Search:
                     return
                 self.add(candidate)
 
+    def _fit_on_all_rows(self) -> None:
+        """Fit the numbers of the good formulas on all rows, once held-out rows have chosen them."""
+        if len(self.all_rows) > MOST_ROWS or self.best.met:
+            return
+        rows = self.all_rows
+        weight = np.ones(len(self.target)) if self.weight is None else self.weight
+        end = self.clock() + MOST_FRONT_SECONDS
+        best = self.best
+        final: list[Scored] = []
+        for scored in (best, *(one for one in near_front(self.found) if one is not best)):
+            if self.clock() > end and final:
+                break
+            final.append(
+                fitted_on_all_rows(
+                    scored, self.inputs[rows], self.target[rows], weight[rows], self.scale
+                )
+            )
+        self.final = final
+
     def something_left(self) -> bool:
         """Say whether what the best formula leaves can be predicted."""
         best = self.best
         if getattr(self, "_tested", None) is not best.candidate:
             self._tested = best.candidate
             rows = self.data.rows(np.full(len(self.data.target), True), 2_000)
-            residual = rows.weight * (rows.target - best.candidate.predict(rows.inputs))
-            self._left = something_left(rows.inputs, residual, seed=self.seed % 2**31)
+            residual = rows.target - best.candidate.predict(rows.inputs)
+            seed = self.seed % 2**31
+            self._left = something_left(rows.inputs, rows.weight * residual, seed=seed) or any(
+                something_left(way.data(rows).inputs, residual / way.scale(rows.inputs), seed=seed)
+                for way in self.groups()[:1]
+                if len(way.exponents)
+            )
         return self._left
 
     def status(self) -> Status:

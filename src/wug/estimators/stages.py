@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from wug.estimators.candidate import Candidate
+from wug.estimators.curves import Curves
 from wug.estimators.data import Data, Effort, Limits
 from wug.estimators.monomials import Monomials
 from wug.estimators.polynomial import Polynomial
@@ -35,7 +36,8 @@ class Stage:
     Args:
         structures: In their order.
         may_end: Whether the search may end after them.
-        if_refused: Whether they are tried only if what was found so far leaves more than noise.
+        if_refused: Whether they are tried only if what was found so far leaves more than noise,
+            or if they were asked for.
         once: Whether more restarts would find the same.
     """
 
@@ -70,9 +72,9 @@ def later_stages(limits: Limits, num_inputs: int) -> Iterator[Stage]:
     operations, most = limits.operations, limits.max_terms
     if not operations & {"mul", "div", "pow", "root"}:
         return
-    products = Stage([UnaryProducts()], if_refused=True, once=True)
+    products = Stage([UnaryProducts(), Curves()], if_refused=True, once=True)
     if not operations & {"add", "sub"} or most == 1:
-        yield products
+        yield Stage([UnaryProducts()], if_refused=True, once=True)
         return
     if num_inputs <= FEW_INPUTS:
         yield Stage([
