@@ -5,6 +5,7 @@
     wug.run          train a table of a paper
     wug.results      what a run left behind, as a table
     wug.load         a trained network, ready to call
+    wug.find_masks   which weights of a trained network each function needs
     wug.penalty      the penalties of a network with units inside, for a loop of your own
     wug.project_     the clamps that follow an optimiser's step, in place
 
@@ -18,6 +19,7 @@ __version__ = "0.1.0"
 
 _PACKAGES = ("analysis", "estimators", "layers", "models", "tasks", "units")
 _FUNCTIONS = {
+    "find_masks": "wug.analysis.masks.find",
     "load": "wug.study.results",
     "penalty": "wug.functional.network_rules",
     "project_": "wug.functional.network_rules",

@@ -4,6 +4,7 @@ from wug import layers as layers
 from wug import models as models
 from wug import tasks as tasks
 from wug import units as units
+from wug.analysis.masks.find import find_masks as find_masks
 from wug.functional.network_rules import penalty as penalty
 from wug.functional.network_rules import project_ as project_
 from wug.study.results import load as load

@@ -11,8 +11,8 @@ import wug
 from wug.core import namespace
 
 PUBLIC = [
-    "__version__", "analysis", "estimators", "layers", "load", "models", "penalty", "project_",
-    "results", "run", "tasks", "train", "units",
+    "__version__", "analysis", "estimators", "find_masks", "layers", "load", "models", "penalty",
+    "project_", "results", "run", "tasks", "train", "units",
 ]  # fmt: skip
 SOME = {
     "units": ["NAU", "NMU", "NPU", "NALU", "INALU"],

@@ -3,6 +3,7 @@ from wug.models.arithmetic_stack import ArithmeticStack as ArithmeticStack
 from wug.models.causal_stack import CausalStack as CausalStack
 from wug.models.dnc import DNC as DNC
 from wug.models.encoder_decoder import EncoderDecoder as EncoderDecoder
+from wug.models.fnn import FNN as FNN
 from wug.models.gated_piecewise import GatedPiecewise as GatedPiecewise
 from wug.models.lstm import LSTM as LSTM
 from wug.models.lstm_encoder_decoder import LSTMEncoderDecoder as LSTMEncoderDecoder
@@ -10,6 +11,7 @@ from wug.models.moeut import MoEUT as MoEUT
 from wug.models.ndr import NDR as NDR
 from wug.models.recurrent_network import RecurrentNetwork as RecurrentNetwork
 from wug.models.recurrent_stack import RecurrentStack as RecurrentStack
+from wug.models.repeated_lstm import RepeatedLSTM as RepeatedLSTM
 from wug.models.sequence_fold import SequenceFold as SequenceFold
 from wug.models.step_lstm import StepLSTM as StepLSTM
 from wug.models.transformer import Transformer as Transformer

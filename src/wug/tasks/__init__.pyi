@@ -15,6 +15,8 @@ from wug.tasks.language.enwik8 import Enwik8 as Enwik8
 from wug.tasks.language.text_file import TextFile as TextFile
 from wug.tasks.language.wikitext103 import WikiText103 as WikiText103
 from wug.tasks.language.wug_test import WugTest as WugTest
+from wug.tasks.modularity.add_mul import AddMul as AddMul
+from wug.tasks.modularity.double_addition import DoubleAddition as DoubleAddition
 from wug.tasks.productivity.ctl import CTL as CTL
 from wug.tasks.productivity.listops import ListOps as ListOps
 from wug.tasks.productivity.mathematics import Mathematics as Mathematics

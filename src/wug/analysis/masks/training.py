@@ -1,0 +1,358 @@
+"""Train masks of a frozen network: several samples per batch, seeds stacked.
+
+References:
+    csordas2023, section 3.1 and appendix B.3.2
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import vmap
+
+from wug.analysis.masks.gates import Gates, masked_parameters
+from wug.analysis.masks.mask import Mask, model_hash
+from wug.analysis.masks.problem import Loss, call, cut_rows, num_rows, part, to_device
+from wug.analysis.masks.sampling import GumbelSigmoid, Way, initial_logit
+from wug.core.errors import require_at_least
+from wug.functional.streams import generator_for, random_bits, stream_key, to_unit
+from wug.training.engine import Tree
+from wug.training.objective import with_tensors
+
+# A compiled loop pays once so many numbers are drawn in all.
+WORTH_COMPILING = 2_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How masks are trained.
+
+    Args:
+        steps: Number of steps.
+        beta: Strength of the regulariser; what is added to the gradient of a logit is beta /
+            rows of a batch.
+        learning_rate: Of Adam.
+        samples: Masks that are drawn in a step, each for its part of the batch.
+        probability: That a weight is kept, at the beginning.
+        clip: Greatest norm of all gradients together; None for any.
+        way: From logits to masks.
+        seeds: Of the noise; their masks are trained together.
+        compiled: Whether noise, masks and gradients are made in compiled loops; None means: if it
+            is worth the wait.
+
+    Raises:
+        UserError: A number is too small.
+    """
+
+    steps: int = 20_000
+    beta: float = 1e-4
+    learning_rate: float = 1e-2
+    samples: int = 4
+    probability: float = 0.9
+    clip: float | None = 1.0
+    way: Way = field(default_factory=GumbelSigmoid)
+    seeds: tuple[int, ...] = (0,)
+    compiled: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name, least in (("steps", 1), ("samples", 1), ("beta", 0), ("learning_rate", 0)):
+            require_at_least("find_masks", name, getattr(self, name), least)
+        require_at_least("find_masks", "number of seeds", len(self.seeds), 1)
+        initial_logit(self.probability)
+
+
+def masked(way: Way, weight: Tensor, logits: Tensor, uniform: Tensor) -> Tensor:
+    """Return a parameter under some samples of its mask, one gate for each weight.
+
+    Shape:
+        weight, logits (weight,); uniform (sample, weight) -> (sample, weight).
+    """
+    return weight * way.sample(logits, uniform)
+
+
+def masked_gradient(
+    way: Way, gradient: Tensor, weight: Tensor, logits: Tensor, uniform: Tensor
+) -> Tensor:
+    """Return the gradient of the logits from that of the masked parameter: its own backward.
+
+    Shape:
+        gradient, uniform (sample, weight); weight, logits (weight,) -> (weight,).
+    """
+    return weight * (gradient * way.slope(logits, uniform)).sum(0)
+
+
+def hashed(key: Tensor, step: Tensor, samples: int, number: int) -> Tensor:
+    """Return the uniform numbers of a step from a hash, which a compiler fuses with their use."""
+    return to_unit(random_bits(key, step, (samples, number)))
+
+
+def hashed_masked(
+    way: Way, weight: Tensor, logits: Tensor, key: Tensor, step: Tensor, samples: int
+) -> Tensor:
+    """Return what `masked` does, in one loop with the noise."""
+    return masked(way, weight, logits, hashed(key, step, samples, logits.shape[0]))
+
+
+def hashed_gradient(
+    way: Way, gradient: Tensor, weight: Tensor, logits: Tensor, key: Tensor, step: Tensor
+) -> Tensor:
+    """Return what `masked_gradient` does; the noise is drawn again instead of being kept."""
+    uniform = hashed(key, step, gradient.shape[0], gradient.shape[1])
+    return masked_gradient(way, gradient, weight, logits, uniform)
+
+
+class MaskTraining:
+    """Masks of one function of a network, at work.
+
+    Args:
+        model: The network; neither its weights nor its mode are changed.
+        gates: Which weights are masked.
+        loss: Of the function.
+        setting: How to train.
+        name: Of the function; it names the noise.
+        pinned: Logits that stay as they are, by the name of their group.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        gates: Gates,
+        loss: Loss,
+        setting: Setting,
+        *,
+        name: str = "",
+        pinned: dict[str, Tensor] | None = None,
+    ) -> None:
+        self.model, self.gates, self.setting = model, gates, setting
+        self.weights = masked_parameters(model, gates)
+        self.device = next(iter(self.weights.values())).device
+        self.rest = {
+            n: p.detach() for n, p in model.named_parameters() if n not in self.weights
+        } | {n: b.detach() for n, b in model.named_buffers()}
+        start = initial_logit(setting.probability)
+        shape = (len(setting.seeds), gates.total)
+        self.logits = torch.full(shape, start, device=self.device)
+        self.pinned = pinned or {}
+        for group, value in self.pinned.items():
+            gates.split(self.logits)[group].copy_(value.reshape(len(setting.seeds), -1))
+        self.optimiser = torch.optim.Adam([self.logits], lr=setting.learning_rate, fused=True)
+        self.keys = {
+            group: torch.tensor(
+                [stream_key("mask", name, group, seed) for seed in setting.seeds],
+                device=self.device,
+            )
+            for group in gates.numbers
+        }
+        self.step_number = 0
+        self.losses: list[float] = []
+        self._apply = with_tensors(model, lambda network, batch: call(loss, network, batch))
+        self._stacks: bool | None = False if not stackable(model) else None
+        drawn = setting.steps * setting.samples * len(setting.seeds) * gates.total
+        compiled = drawn >= WORTH_COMPILING if setting.compiled is None else setting.compiled
+        self.compiled = compiled
+        self._masked: Callable[..., Tensor] = hashed_masked
+        self._gradient: Callable[..., Tensor] = hashed_gradient
+        if compiled:
+            self._masked = torch.compile(hashed_masked, dynamic=True)
+            self._gradient = torch.compile(hashed_gradient, dynamic=True)
+        self._drawn: dict[tuple[str, int], Tensor] = {}
+
+    @property
+    def share(self) -> float:
+        """How much of the training is done."""
+        return self.step_number / self.setting.steps
+
+    def _samples(self, way: Way, step: Tensor, number: int) -> dict[str, Tensor]:
+        """Return the masked parameters, (seed, sample, parameter's shape) each."""
+        gates, logits = self.gates, self.gates.split(self.logits)
+        found = {}
+        values: dict[str, Tensor] = {}
+        for name, weight in self.weights.items():
+            group = gates.group(name)
+            own = logits[group]
+            if name not in gates.blocks:
+                flat = weight.reshape(-1)
+                rows = [
+                    self._masked(way, flat, own[i], self.keys[group][i], step, number)
+                    if self.compiled
+                    else masked(way, flat, own[i], self.uniform(group, i, number))
+                    for i in range(len(own))
+                ]
+                whole = rows[0].unsqueeze(0) if len(rows) == 1 else torch.stack(rows)
+                found[name] = whole.view(len(own), number, *weight.shape)
+                continue
+            if group not in values:
+                values[group] = torch.stack(
+                    [way.sample(own[i], self.uniform(group, i, number)) for i in range(len(own))]
+                )
+            found[name] = weight * gates.factors(name, values[group])
+        return found
+
+    def uniform(self, group: str, index: int, number: int) -> Tensor:
+        """Return the uniform numbers of a group and a seed in this step, for so many samples.
+
+        They depend on function, group, seed and step alone. A hash is the faster way for a
+        compiler, torch's generator without one.
+        """
+        if (group, index) not in self._drawn:
+            size, keys = self.gates.numbers[group], self.keys[group][index]
+            if self.compiled:
+                step = torch.tensor(self.step_number, device=self.device)
+                drawn = hashed(keys, step, number, size)
+            else:
+                generator = generator_for("mask", *keys.tolist(), self.step_number)
+                drawn = torch.rand(number, size, generator=generator).to(self.device)
+            self._drawn[group, index] = drawn
+        return self._drawn[group, index]
+
+    def _logit_gradients(
+        self, way: Way, step: Tensor, gradients: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        """Return the gradients of the logits, (seed, gate) for each group."""
+        gates, logits = self.gates, self.gates.split(self.logits)
+        found: dict[str, Tensor] = {}
+        sums: dict[str, Tensor] = {}
+        for name, gradient in gradients.items():
+            group, weight = gates.group(name), self.weights[name]
+            if name in gates.blocks:
+                total = gates.blocks[name].gather(gradient * weight, 2)
+                sums[group] = sums[group] + total if group in sums else total
+                continue
+            own, keys, flat = logits[group], self.keys[group], weight.reshape(-1)
+            rows = []
+            for i in range(len(own)):
+                mine = gradient[i].flatten(1)
+                if self.compiled:
+                    rows.append(self._gradient(way, mine, flat, own[i], keys[i], step))
+                else:
+                    uniform = self.uniform(group, i, len(mine))
+                    rows.append(masked_gradient(way, mine, flat, own[i], uniform))
+            found[group] = torch.stack(rows)
+        for group, total in sums.items():
+            own = logits[group]
+            slopes = [
+                way.slope(own[i], self.uniform(group, i, total.shape[1])) for i in range(len(own))
+            ]
+            found[group] = (total * torch.stack(slopes)).sum(1)
+        return found
+
+    def _losses(self, leaves: dict[str, Tensor], parts: Any, number: int) -> Tensor:
+        """Return the loss of each seed and sample."""
+
+        def one(values: dict[str, Tensor], batch: Any) -> Tensor:
+            return self._apply({**self.rest, **values}, batch)  # type: ignore[no-any-return]
+
+        if self._stacks is not False:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error", UserWarning)  # an operation without a rule
+                    result: Tensor = vmap(vmap(one), in_dims=(0, None))(leaves, parts)
+                self._stacks = True
+                return result
+            except (RuntimeError, NotImplementedError, ValueError, TypeError, UserWarning):
+                if self._stacks:  # it had worked before: the fault is another one
+                    raise
+                self._stacks = False
+        rows = [
+            [one({n: v[i, k] for n, v in leaves.items()}, part(parts, k)) for k in range(number)]
+            for i in range(len(self.setting.seeds))
+        ]
+        return torch.stack([torch.stack(row) for row in rows])
+
+    @property
+    def stacks(self) -> bool | None:
+        """Whether samples run as one program; None before the first step."""
+        return self._stacks
+
+    def step(self, batch: Any) -> None:
+        """Take one step."""
+        setting, way = self.setting, self.setting.way.at(self.share)
+        batch = to_device(batch, self.device)
+        rows = num_rows(batch)
+        number = min(setting.samples, rows)
+        parts = cut_rows(batch, number)
+        when = torch.tensor(self.step_number, device=self.device)
+        with torch.no_grad():
+            leaves = self._samples(way, when, number)
+        modes = {module: module.training for module in self.model.modules()}
+        self.model.eval()  # no dropout, running statistics
+        try:
+            with torch.enable_grad():
+                leaves = {name: value.detach().requires_grad_() for name, value in leaves.items()}
+                losses = self._losses(leaves, parts, number)
+                total = losses.mean(1).sum()
+                found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+        finally:
+            for module, mode in modes.items():
+                module.training = mode
+        self._move(way, when, leaves, found, rows)
+        self.step_number += 1
+        self.losses.append(float(losses.detach().mean()))
+
+    @torch.no_grad()
+    def _move(
+        self,
+        way: Way,
+        when: Tensor,
+        leaves: dict[str, Tensor],
+        found: Sequence[Tensor | None],
+        rows: int,
+    ) -> None:
+        """Add the regulariser, clip each seed's gradient, and let Adam step."""
+        gradients = {
+            name: torch.zeros_like(leaf) if g is None else g
+            for (name, leaf), g in zip(leaves.items(), found, strict=True)
+        }
+        own = self._logit_gradients(way, when, gradients)
+        total = torch.cat([own[group] for group in self.gates.numbers], -1)
+        total += (self.setting.beta / rows) * way.cost_slope(self.logits)
+        for group in self.pinned:
+            self.gates.split(total)[group].zero_()
+        if self.setting.clip is not None:
+            norms = total.norm(dim=1, keepdim=True)
+            total *= (self.setting.clip / (norms + 1e-6)).clamp(max=1)
+        self.logits.grad = total
+        self.optimiser.step()
+        self._drawn.clear()
+
+    def state(self) -> Tree:
+        """Return where it is, for a checkpoint."""
+        slots = self.optimiser.state_dict()["state"].get(0, {})
+        return {
+            "logits": self.logits,
+            "step": torch.tensor(self.step_number),
+            "losses": torch.tensor(self.losses, dtype=torch.float64),
+            "adam": {name: torch.as_tensor(value) for name, value in slots.items()},
+        }
+
+    def load_state(self, tree: Tree) -> None:
+        """Go on from there."""
+        self.logits.copy_(tree["logits"].to(self.device))
+        self.step_number = int(tree["step"])
+        self.losses = tree["losses"].tolist()
+        groups = self.optimiser.state_dict()["param_groups"]
+        state = {0: dict(tree["adam"])} if "adam" in tree else {}
+        self.optimiser.load_state_dict({"state": state, "param_groups": groups})
+
+    def masks(self) -> list[Mask]:
+        """Return the mask of each seed: logits above 0."""
+        mark = model_hash(self.model)
+        return [Mask(self.gates.expand(row > 0), mark) for row in self.logits]
+
+    def scores(self) -> list[dict[str, Tensor]]:
+        """Return the logits of each seed, one for each weight."""
+        return [self.gates.expand(row) for row in self.logits]
+
+
+def stackable(model: nn.Module) -> bool:
+    """Say whether samples of a network may run as one program, as far as can be told."""
+    return not any(
+        isinstance(module, nn.RNNBase) or getattr(module, "stackable", True) is False
+        for module in model.modules()
+    )

@@ -1,0 +1,1 @@
+"""Are functions computed by weights of their own?"""
