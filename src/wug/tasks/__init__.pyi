@@ -15,6 +15,11 @@ from wug.tasks.language.enwik8 import Enwik8 as Enwik8
 from wug.tasks.language.text_file import TextFile as TextFile
 from wug.tasks.language.wikitext103 import WikiText103 as WikiText103
 from wug.tasks.language.wug_test import WugTest as WugTest
+from wug.tasks.memory.associative_recall import AssociativeRecall as AssociativeRecall
+from wug.tasks.memory.babi import Babi as Babi
+from wug.tasks.memory.copy import Copy as Copy
+from wug.tasks.memory.key_value import KeyValue as KeyValue
+from wug.tasks.memory.multi_query_recall import MultiQueryRecall as MultiQueryRecall
 from wug.tasks.modularity.add_mul import AddMul as AddMul
 from wug.tasks.modularity.double_addition import DoubleAddition as DoubleAddition
 from wug.tasks.productivity.ctl import CTL as CTL
