@@ -49,6 +49,18 @@
     return [player, details];
   }
 
+  function writing(answer) {
+    const known = typeof answer.answer === "string";
+    const right = answer.prediction === answer.answer;
+    const verdict = known ? [make("span", { class: `pill ${right ? "held" : "broken"}` },
+      right ? "✓ right" : "✕ wrong")] : [];
+    const title = make("h2", { class: "result" }, answer.problem, " → ",
+      answer.prediction || "(nothing)", " ", ...verdict);
+    const player = make("div", { id: "writing" });
+    window.wugWriting(player, answer.writing);
+    return [title, player];
+  }
+
   function sequence(answer) {
     const right = answer.prediction === answer.answer;
     const verdict = make("span", { class: `pill ${right ? "held" : "broken"}` },
@@ -87,7 +99,8 @@
       }));
       get("said").textContent = answer.error ?? "";
       get("answer").replaceChildren(...(answer.error ? []
-        : answer.kind === "numbers" ? numbers(answer) : sequence(answer)));
+        : answer.kind === "numbers" ? numbers(answer)
+          : answer.kind === "transduction" ? writing(answer) : sequence(answer)));
     } catch (error) {
       get("said").textContent = `The server does not answer: ${error.message}`;
     } finally {
