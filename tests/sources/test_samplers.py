@@ -2,9 +2,12 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wug.core.errors import UserError
-from wug.sources.samplers import Bucketed, ByLevel, Curriculum, Drawn
+from wug.sources.samplers import Bucketed, ByLevel, ByTokens, Curriculum, Drawn
+from wug.tasks.productivity.scan_length import ScanLength
 
 RIGHT, WRONG = {"0": 0.0, "1": 0.1}, {"0": 0.0, "1": 0.2}
 
@@ -111,3 +114,36 @@ def test_goes_on_at_the_latest_by_equal_parts(complete_by, all_latest):
 def test_unknown_grading():
     with pytest.raises(UserError, match="grading must be one of level, length; got 'depth'"):
         Curriculum(mastery=0.9, grading="depth")
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=60), st.integers(1, 64))
+def test_batches_by_tokens_hold_every_example_once_and_no_more_than_they_may(sizes, most):
+    lengths = torch.tensor(sizes)
+    choose = ByTokens(most).chooser(lengths, lengths, batch_size=1)
+    for epoch in range(2):
+        seen, step = [], 0
+        while len(seen) < len(sizes):
+            batch = choose((7,), epoch * _num_batches(choose, len(sizes)) + step)
+            assert len(batch) * int(lengths[batch].max()) <= most or len(batch) == 1
+            seen += batch.tolist()
+            step += 1
+        assert sorted(seen) == list(range(len(sizes)))
+
+
+def _num_batches(choose, num_examples):
+    seen, step = 0, 0
+    while seen < num_examples:
+        seen += len(choose((7,), step))
+        step += 1
+    return step
+
+
+def test_pairs_in_batches_by_tokens_count_both_sides():
+    task = ScanLength(cutoff=26)
+    source = task.source(64, sampler=ByTokens(300))
+    sizes = [source.draw({}, (0,), step, 0)["source"].shape[0] for step in range(30)]
+    assert len(set(sizes)) > 3
+    for step in range(30):
+        batch = source.draw({}, (0,), step, 0)
+        pairs = batch["source_lengths"] + batch["target_lengths"] + 1
+        assert len(pairs) * int(pairs.max()) <= 300

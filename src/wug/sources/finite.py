@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from wug.interfaces.interface import Batch, Split
-from wug.sources.samplers import Choose, Curriculum, Sampler
+from wug.sources.samplers import ByTokens, Choose, Curriculum, Sampler
 from wug.sources.source import OneStage, Params
 
 # Every width of a batch is compiled anew, which takes some seconds: few widths, each about so much
@@ -113,7 +113,11 @@ class FiniteSource(OneStage):
 
     def _make_stage(self, stage: int) -> tuple[Examples, Choose]:
         examples = self._reached(self.train, stage)
-        chooser = self.sampler.chooser(examples.lengths, examples.levels, self.batch_size)
+        by_tokens = isinstance(self.sampler, ByTokens)
+        lengths = (
+            getattr(examples, "num_tokens", examples.lengths) if by_tokens else examples.lengths
+        )
+        chooser = self.sampler.chooser(lengths, examples.levels, self.batch_size)
         return examples, chooser
 
     def draw(self, values: Params, key: Any, step: Any, stage: int) -> Batch:

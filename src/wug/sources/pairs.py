@@ -167,6 +167,11 @@ class PairSet:
         return self.target_lengths * widest + self.source_lengths
 
     @property
+    def num_tokens(self) -> Tensor:
+        """How many tokens each pair has, for batches by tokens: of both sides, and an end."""
+        return self.source_lengths + self.target_lengths + 1
+
+    @property
     def levels(self) -> Tensor:
         """How long each target is."""
         return self.target_lengths
