@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.core.errors import UserError
-from wug.core.schedules import After, Constant, Growth, Ramp, Trapezoid, WarmUp
+from wug.core.schedules import After, Constant, Growth, Noam, Ramp, Trapezoid, WarmUp
 
 STEPS = np.arange(0, 60_000, 500)
 
@@ -76,3 +76,12 @@ def test_schedules_are_data(make):
     assert eval(repr(schedule)) == schedule
     values = schedule(STEPS)
     assert values.shape == STEPS.shape and values.dtype == np.float64
+
+
+def test_noam_is_the_papers_equation():
+    """vaswani2017, Eq. 3, with the step counted from 1."""
+    steps = np.array([0, 9, 3_999, 39_999])
+    expected = [2.0 * 512**-0.5 * min(t**-0.5, t * 4_000**-1.5) for t in (1, 10, 4_000, 40_000)]
+    assert Noam(2.0, 512, 4_000)(steps).tolist() == pytest.approx(expected)
+    with pytest.raises(UserError, match="warm_up"):
+        Noam(1.0, 512, 0)

@@ -13,9 +13,11 @@ from small_lots import sequence_lot, train_and_keep
 from wug.core.errors import UserError
 from wug.lab import Lab
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.models.encoder_decoder import EncoderDecoder
 from wug.sources.sequence_task import SequenceTask
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.productivity.listops import ListOps
+from wug.tasks.productivity.scan_length import ScanLength
 from wug.tasks.productivity.simple_arithmetic import SimpleArithmetic
 from wug.training.engine import initial_module
 from wug.training.kept_networks import find_networks, keep_network, load
@@ -271,3 +273,28 @@ def test_no_file_ends_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("wug.lab.bench.read_about", broken)
     (problem,) = Lab([tmp_path]).checkpoints()["problems"]
     assert "MemoryError" in problem
+
+
+def test_a_network_that_writes_shows_how(tmp_path: Path) -> None:
+    task = ScanLength()
+    network = EncoderDecoder(13, 6, features=16, num_heads=2, hidden_features=16, num_layers=2)
+    options = {"features": 16, "num_heads": 2, "hidden_features": 16, "num_layers": 2}
+    keep_network(
+        tmp_path / "models" / "writer.safetensors", network.state_dict(), model="encoder_decoder",
+        options=options, task=task, labels={"model": "universal"}, seed=0, selected={},
+    )  # fmt: skip
+    lab = Lab([tmp_path])
+    (known,) = lab.checkpoints()["checkpoints"]
+    assert known["tokens"] == list(task.source_tokens)
+    assert known["example"] == "jump around left twice and walk thrice"
+    answer = lab.answer(only(lab), known["example"])
+    assert answer["answer"] == task.true_target(known["example"])
+    writing = answer["writing"]
+    assert writing["source"] == ["begin", *known["example"].split(), "end"]
+    assert writing["outcome"] in ("stopped early", "stopped late", "wrote wrongly")
+    assert len(writing["attention"]) == 2 and len(writing["attention"][0][0]) == 9
+    json.dumps(answer, allow_nan=False)
+    # Known words that are no command have an answer, and no right one.
+    assert lab.answer(only(lab), "twice twice")["answer"] is None
+    with pytest.raises(UserError, match="unknown token 'fly'"):
+        lab.answer(only(lab), "fly twice")

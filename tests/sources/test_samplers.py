@@ -4,15 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wug.core.errors import UserError
-from wug.sources.samplers import (
-    Bucketed,
-    ByError,
-    ByLevel,
-    Curriculum,
-    Drawn,
-)
+from wug.sources.samplers import Bucketed, ByError, ByLevel, ByTokens, Curriculum, Drawn
+from wug.tasks.productivity.scan_length import ScanLength
 
 RIGHT, WRONG = {"0": 0.0, "1": 0.1}, {"0": 0.0, "1": 0.2}
 
@@ -159,3 +156,41 @@ def test_a_batch_by_errors_has_about_one_length():
 def test_numbers_of_errors_are_checked(options):
     with pytest.raises(UserError, match="ByError"):
         ByError(**options)
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=60), st.integers(1, 64))
+def test_batches_by_tokens_hold_every_example_once_and_no_more_than_they_may(sizes, most):
+    lengths = torch.tensor(sizes)
+    examples = SimpleNamespace(lengths=lengths, levels=lengths)
+    chooser = ByTokens(most).chooser(examples, batch_size=1)
+
+    def choose(key, step):
+        return chooser({}, key, step)
+
+    for epoch in range(2):
+        seen, step = [], 0
+        while len(seen) < len(sizes):
+            batch = choose((7,), epoch * _num_batches(choose, len(sizes)) + step)
+            assert len(batch) * int(lengths[batch].max()) <= most or len(batch) == 1
+            seen += batch.tolist()
+            step += 1
+        assert sorted(seen) == list(range(len(sizes)))
+
+
+def _num_batches(choose, num_examples):
+    seen, step = 0, 0
+    while seen < num_examples:
+        seen += len(choose((7,), step))
+        step += 1
+    return step
+
+
+def test_pairs_in_batches_by_tokens_count_both_sides():
+    task = ScanLength(cutoff=26)
+    source = task.source(64, sampler=ByTokens(300))
+    sizes = [source.draw({}, (0,), step, 0)["source"].shape[0] for step in range(30)]
+    assert len(set(sizes)) > 3
+    for step in range(30):
+        batch = source.draw({}, (0,), step, 0)
+        pairs = batch["source_lengths"] + batch["target_lengths"] + 1
+        assert len(pairs) * int(pairs.max()) <= 300

@@ -137,7 +137,8 @@ class Transduction:
         """Write the target of a source as a person writes it.
 
         Returns:
-            ``problem`` and ``prediction``.
+            ``problem``, ``tokens`` (its ids), ``prediction``, and ``answer``, the right one, where
+            the task can tell; else None.
 
         Raises:
             UserError: The source is too long or has an unknown token.
@@ -157,8 +158,17 @@ class Transduction:
         return {
             "kind": "transduction",
             "problem": task.decode_source(source),
+            "tokens": source,
+            "answer": self._true_target(task, text.strip()),
             "prediction": task.decode_target(answer),
         }
+
+    def _true_target(self, task: Any, text: str) -> str | None:
+        try:
+            found: str | None = task.true_target(text)
+        except UserError:  # of known tokens, but none of the task's sources
+            return None
+        return found
 
 
 TRANSDUCTION = Transduction()

@@ -9,6 +9,7 @@ from torch import nn
 from wug.analysis.experts import chosen_experts
 from wug.analysis.formula import read_formula
 from wug.analysis.routing import routing_record
+from wug.analysis.writing import writing_record
 from wug.core.errors import UserError
 from wug.interfaces.registered import interface
 
@@ -30,9 +31,12 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
         network without attention, else ``columns`` (labels), ``operands`` (for each column those
         that it needs), ``arcs`` (for each step and head target, source and weight of attention
         where it is not faint), ``openness`` (for each step and column, None without gates),
-        ``threshold`` and ``score``. With text also ``experts`` and ``weights``, for each layer and
-        token those that it chose, and ``num_experts``, 0 for a dense network. With numbers also
-        ``formula``, one text for each output, empty for large networks.
+        ``threshold`` and ``score``. With sequences also ``writing``: ``source``, ``written``, and
+        if the right answer is known ``target``, ``outcome`` and ``first_error``, and ``attention``
+        (for each layer and written token the weights of the source), None without any. With text
+        also ``experts`` and ``weights``, for each layer and token those that it chose, and
+        ``num_experts``, 0 for a dense network. With numbers also ``formula``, one text for each
+        output, empty for large networks.
 
     Raises:
         UserError: The network can't read the input.
@@ -43,6 +47,8 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
         found["routing"] = routing_of(network, task, found.pop("tokens"))
     if kind == "next_token":
         found |= experts_of(network, found.pop("tokens"))
+    if kind == "transduction":
+        found["writing"] = writing_of(network, task, found.pop("tokens"), found["answer"])
     if kind == "numbers":
         small = sum(value.numel() for value in network.parameters()) <= MOST_WEIGHTS
         known = small and hasattr(network, "formula")
@@ -81,6 +87,17 @@ def experts_of(network: nn.Module, tokens: list[int]) -> dict[str, Any]:
     weights = [[[plain(one) for one in token] for token in layer] for layer in chosen.weights]
     return {"experts": chosen.experts.tolist(), "weights": weights,
             "num_experts": chosen.num_experts}  # fmt: skip
+
+
+def writing_of(
+    network: nn.Module, task: Any, tokens: list[int], answer: str | None
+) -> dict[str, Any]:
+    """Return how a network wrote its answer, and what it looked at."""
+    target = None if answer is None else task.encode_target(answer)
+    arrays, about = writing_record(network, task, tokens, target)
+    attention = arrays.get("attention")
+    shares = None if attention is None else attention.astype(float).round(3).tolist()
+    return {**about, "attention": shares}
 
 
 def plain(value: float) -> float:

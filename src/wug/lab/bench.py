@@ -20,6 +20,7 @@ from wug.training.kept_networks import find_networks, load, read_about, task_of
 MOST_LETTERS = 4_000
 NUM_LOADED = 4
 MOST_NUMBERS = 100
+MOST_SHOWN = 60
 # Weights don't bound how often a layer is applied, nor how large the tables of a task are.
 MOST_STEPS = 1_000
 MOST_SIZE = 10_000
@@ -72,7 +73,7 @@ class Lab:
             "seed": about.get("seed"),
             "accuracy": kept_accuracy(about),
             "interface": "numbers" if task is None else task.interface,
-            "tokens": list(getattr(task, "tokens", ())),
+            "tokens": shown_tokens(task),
             "example": example_of(task, about["model_options"]),
         }
 
@@ -140,6 +141,19 @@ def version_of(path: Path) -> int:
     return path.stat().st_mtime_ns
 
 
+def shown_tokens(task: Any) -> list[str]:
+    """Return the tokens that a network reads; of a large vocabulary the first ones.
+
+    Example:
+        >>> from wug.tasks.productivity.scan_length import ScanLength
+        >>> shown_tokens(ScanLength())[:3], shown_tokens(None)
+        (['walk', 'look', 'run'], [])
+    """
+    tokens = list(getattr(task, "source_tokens", getattr(task, "tokens", ())))
+    more = ["…"] if len(tokens) > MOST_SHOWN else []
+    return tokens[:MOST_SHOWN] + more
+
+
 def example_of(task: Any, options: dict[str, Any]) -> str:
     """Return an input to begin with, or nothing.
 
@@ -155,6 +169,8 @@ def example_of(task: Any, options: dict[str, Any]) -> str:
         return " ".join(str(index + 1) for index in range(size))
     if task.interface == "next_token":
         return TEXT
+    if task.interface == "transduction":
+        return str(task.question)
     for text in (getattr(task, "question", ""), *EXAMPLES):
         try:
             task.answer(task.encode(text))

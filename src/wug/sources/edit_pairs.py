@@ -37,6 +37,11 @@ class EditPairs(PairTask):
     kept: ClassVar[bool] = True
     source_tokens = TOKENS
     target_tokens = TOKENS
+    question: ClassVar[str] = "reverse copy A1 B2 C3"
+
+    def true_target(self, source: str) -> str:
+        """Return what an expression makes."""
+        return evaluate(source)
 
     @abstractmethod
     def in_training(self, expression: str) -> bool:

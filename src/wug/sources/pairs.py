@@ -167,6 +167,11 @@ class PairSet:
         return self.target_lengths * widest + self.source_lengths
 
     @property
+    def num_tokens(self) -> Tensor:
+        """How many tokens each pair has, for batches by tokens: of both sides, and an end."""
+        return self.source_lengths + self.target_lengths + 1
+
+    @property
     def levels(self) -> Tensor:
         """How long each target is."""
         return self.target_lengths
@@ -207,6 +212,7 @@ class PairTask(ABC):
         separator: What stands between the tokens of a written sequence.
         kept: Whether splits are kept in the cache folder, for tasks that take long to make.
         edition: Raised when the same fields give other data than before.
+        question: A source that a person may begin with.
     """
 
     source_tokens: tuple[str, ...]
@@ -215,6 +221,7 @@ class PairTask(ABC):
     separator: ClassVar[str] = " "
     kept: ClassVar[bool] = False
     edition: ClassVar[int] = 1
+    question: ClassVar[str] = ""
     interface: ClassVar[str] = "transduction"
 
     def source(
@@ -249,6 +256,14 @@ class PairTask(ABC):
     def same(self, answer: str, target: str) -> bool:
         """Say whether an answer counts as right: here if it is the target, token by token."""
         return self.words(answer) == self.words(target)
+
+    def true_target(self, source: str) -> str | None:
+        """Return the target of a source that a person wrote, where the task can tell.
+
+        Raises:
+            UserError: The source is none of the task's.
+        """
+        return None
 
     def words(self, text: str) -> list[str]:
         """Cut a written sequence into tokens."""

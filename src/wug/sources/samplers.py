@@ -123,6 +123,60 @@ class Bucketed:
 
 
 @dataclass(frozen=True)
+class ByTokens:
+    """Every example once in an epoch, in batches of about as many tokens, not of as many examples.
+
+    Short sequences come in large batches and long ones in small batches, so that no batch needs
+    more memory than another. The batch size of a plan does not count.
+
+    Args:
+        most_tokens: Of a batch, padding included; an example with more is a batch of its own.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> sizes = torch.tensor([1, 4, 1, 2, 9, 1])
+        >>> choose = ByTokens(4).chooser(SimpleNamespace(lengths=sizes, levels=sizes), batch_size=2)
+        >>> sorted(sorted(sizes[choose({}, (0,), step)].tolist()) for step in range(4))
+        [[1, 1, 1], [2], [4], [9]]
+    """
+
+    most_tokens: int
+
+    def __post_init__(self) -> None:
+        """Check the bound."""
+        require_at_least("ByTokens", "most_tokens", self.most_tokens, 1)
+
+    def chooser(self, examples: Sampled, batch_size: int) -> Choose:
+        """Shuffle, sort by size, cut where a batch is full, and visit batches in random order."""
+        # Pairs count the tokens of both sides.
+        lengths: Tensor = getattr(examples, "num_tokens", examples.lengths)
+        require_at_least("sampler", "number of examples", len(lengths), 1)
+        ends, start = [], 0
+        # Sizes in order are the same in every epoch, and so are the cuts.
+        for index, size in enumerate(lengths.sort().values.tolist()):
+            if index > start and size * (index + 1 - start) > self.most_tokens:
+                ends.append(index)
+                start = index
+        cuts = [*ends, len(lengths)]
+        num_batches = len(cuts)
+
+        @lru_cache(maxsize=2)
+        def make_epoch(key: Key, epoch: int) -> tuple[Tensor, Tensor]:
+            generator = seeded("tokens", *key, epoch)
+            order = torch.randperm(len(lengths), generator=generator)
+            order = order[lengths[order].argsort(stable=True)]
+            return order, torch.randperm(num_batches, generator=generator)
+
+        def choose(values: Values, key: Key, step: int) -> Tensor:
+            epoch, index = divmod(step, num_batches)
+            order, visits = make_epoch(key, epoch)
+            batch = int(visits[index])
+            return order[cuts[batch - 1] if batch else 0 : cuts[batch]]
+
+        return choose
+
+
+@dataclass(frozen=True)
 class Drawn:
     """Examples of all lengths, drawn with replacement."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -21,9 +22,12 @@ from wug.analysis.experts import expert_use
 from wug.analysis.memory import memory_record
 from wug.analysis.routing import routing_record
 from wug.analysis.symbols import compare_symbols, compatibility
+from wug.analysis.writing import writing_record
 from wug.core.errors import UserError
+from wug.interfaces.transduction import TRANSDUCTION
 from wug.records import Json, write_trace
 from wug.records.traces import trace_path
+from wug.sources.pairs import PairSet, PairTask
 from wug.sources.sequence_task import SequenceTask
 from wug.sources.text_task import TextTask
 from wug.tasks.systematicity.ctlpp import CTLpp
@@ -37,6 +41,8 @@ NUM_PROBLEMS = 3
 NUM_TRIED = 200
 # Of held-out text, to see which experts a language model uses.
 NUM_TOKENS = 20_000
+# Of sequences that are written: how many groups are shown, and how many examples of each are tried.
+MOST_GROUPS, TRIED_OF_A_GROUP = 21, 24
 
 
 def telling_problems(network: nn.Module, task: SequenceTask) -> list[list[int]]:
@@ -135,6 +141,42 @@ def memory_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, 
         yield f"memory-{number}", small, described
 
 
+def telling_pairs(network: nn.Module, task: PairTask) -> list[tuple[PairSet, str]]:
+    """Return a right and a wrong example of each group of the test, where there are both.
+
+    Of more groups than `MOST_GROUPS` some are taken, evenly spaced; of each the shortest examples
+    are looked at.
+    """
+    examples = task.examples("test")
+    groups = np.unique(np.linspace(0, len(examples.group_names) - 1, MOST_GROUPS).round())
+    chosen = []
+    for group in groups.astype(int).tolist():
+        mine = examples[examples.groups == group]
+        tried = mine[mine.lengths.argsort(stable=True)[:TRIED_OF_A_GROUP]]
+        with torch.no_grad():
+            right = TRANSDUCTION.each(task, network, tried.to_batch())["accuracy"]
+        for found in (right, ~right):
+            chosen += [(tried[place], examples.group_names[group])
+                       for place in found.nonzero()[:1]]  # fmt: skip
+    return chosen
+
+
+def writing_traces(network: nn.Module, task: PairTask) -> Iterator[tuple[str, Arrays, About]]:
+    """Yield how a network writes some answers, right and wrong ones, all in one trace."""
+    if task.interface != "transduction" or not hasattr(network, "decode"):
+        return
+    arrays: Arrays = {}
+    examples: list[Json] = []
+    for pair, group in telling_pairs(network, task):
+        source = pair.source[0, : int(pair.source_lengths[0])].tolist()
+        target = pair.target[0, : int(pair.target_lengths[0])].tolist()
+        found, about = writing_record(network, task, source, target)
+        if "attention" in found:
+            arrays[f"attention-{len(examples)}"] = found["attention"].astype(np.float16)
+        examples.append({**about, "group": group})
+    yield "writing", arrays, {"kind": "writing", "groups": task.group, "examples": examples}
+
+
 def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
     """Write the traces of every kept network that has none yet.
 
@@ -160,7 +202,7 @@ def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
             network_about = read_about(path)
             made = [
                 trace
-                for traces in (routing_traces, symbol_traces, expert_traces)
+                for traces in (routing_traces, symbol_traces, expert_traces, writing_traces)
                 for trace in traces(network, task)
             ]
             if network_about.get("seed") == 0:  # of many seeds, one is looked at

@@ -50,6 +50,18 @@
     return [player, details];
   }
 
+  function writing(answer) {
+    const known = typeof answer.answer === "string";
+    const right = answer.prediction === answer.answer;
+    const verdict = known ? [make("span", { class: `pill ${right ? "held" : "broken"}` },
+      right ? "✓ right" : "✕ wrong")] : [];
+    const title = make("h2", { class: "result" }, answer.problem, " → ",
+      answer.prediction || "(nothing)", " ", ...verdict);
+    const player = make("div", { id: "writing" });
+    window.wugWriting(player, answer.writing);
+    return [title, player];
+  }
+
   function sequence(answer) {
     const right = answer.prediction === answer.answer;
     const verdict = make("span", { class: `pill ${right ? "held" : "broken"}` },
@@ -121,7 +133,7 @@
     return { error: await response.text() };
   }
 
-  const SHOWN = { numbers, next_token: text };
+  const SHOWN = { numbers, next_token: text, transduction: writing };
 
   async function ask(event) {
     event.preventDefault();

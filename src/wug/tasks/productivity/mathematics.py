@@ -92,6 +92,7 @@ class Mathematics(PairTask):
     seed: int = 0
 
     separator: ClassVar[str] = ""
+    question: ClassVar[str] = "What is 12 + 7?"
     kept: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

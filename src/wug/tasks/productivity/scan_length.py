@@ -73,6 +73,7 @@ class ScanLength(PairTask):
     group: ClassVar[Literal["type", "length", "depth"]] = "length"
     source_tokens = COMMAND_WORDS
     target_tokens = ACTIONS
+    question: ClassVar[str] = "jump around left twice and walk thrice"
 
     def __post_init__(self) -> None:
         """Check everything that a person may get wrong."""
@@ -81,6 +82,10 @@ class ScanLength(PairTask):
         for name in ("validation_share", "ood_validation_share"):
             if not 0 <= getattr(self, name) < 1:
                 raise UserError(f"ScanLength: {name} must be in [0, 1); got {getattr(self, name)}.")
+
+    def true_target(self, source: str) -> str:
+        """Return what a command means."""
+        return actions(source)
 
     def pairs(self, split: Split) -> list[Pair]:
         """Write a split, in the order of the grammar."""

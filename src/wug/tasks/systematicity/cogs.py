@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
@@ -69,6 +69,8 @@ class COGS(PairTask):
 
     form: Literal["cogs", "recogs"] = "cogs"
     ood_validation_share: float = 0.1
+
+    question: ClassVar[str] = "The girl saw a cat ."
 
     def __post_init__(self) -> None:
         """Check everything that a person may get wrong."""

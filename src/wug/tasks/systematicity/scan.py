@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -121,6 +121,7 @@ class Scan(PairTask):
 
     source_tokens = COMMAND_WORDS
     target_tokens = ACTIONS
+    question: ClassVar[str] = "jump around left twice and walk thrice"
 
     def __post_init__(self) -> None:
         """Check everything that a person may get wrong."""
@@ -144,6 +145,10 @@ class Scan(PairTask):
             num_train=8_365, num_test=1_045, rng=np.random.default_rng(stream_key("divide scan")),
         )  # fmt: skip
         return [known[i] for i in divided.train], [known[i] for i in divided.test]
+
+    def true_target(self, source: str) -> str:
+        """Return what a command means."""
+        return actions(source)
 
     def pairs(self, split: Split) -> list[Pair]:
         """Write a split."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from wug.core.errors import UserError
 from wug.core.registry import register
@@ -60,6 +61,8 @@ class SLOG(PairTask):
     """
 
     ood_validation_share: float = 0.1
+
+    question: ClassVar[str] = "The girl saw a cat ."
 
     def __post_init__(self) -> None:
         """Check everything that a person may get wrong."""

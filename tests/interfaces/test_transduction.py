@@ -1,0 +1,95 @@
+"""What one pass with the right answers says of greedy answers, with and without an oracle."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from wug.core.schedules import Constant
+from wug.functional.transduction import oracle_match, outcomes
+from wug.interfaces.transduction import TRANSDUCTION
+from wug.models.encoder_decoder import EncoderDecoder
+from wug.sources.pairs import Pair, PairTask
+from wug.training.objective import objective
+from wug.training.train import train
+
+
+@dataclass(frozen=True)
+class Echo(PairTask):
+    """Write a sequence again."""
+
+    teach_end: bool = True
+
+    source_tokens = target_tokens = ("a", "b", "c")
+
+    def pairs(self, split):
+        texts = [f"{x} {y}" for x in "abc" for y in "abc"] + ["a", "b", "c"]
+        return [Pair(text, text, str(len(text.split()))) for text in texts]
+
+
+def network(bias=0.0):
+    """Return a network that writes nonsense, and ends more often the higher the bias."""
+    made = EncoderDecoder(3, 3, features=8, hidden_features=8, num_heads=2, num_layers=1,
+                          generator=torch.Generator().manual_seed(5)).eval()  # fmt: skip
+    with torch.no_grad():
+        made.bias[-1] += bias
+    return made
+
+
+@pytest.mark.parametrize("bias", [-1.0, 0.0, 1.0])
+def test_one_pass_says_what_decoding_does(bias):
+    task, model = Echo(), network(bias)
+    batch = task.examples("test").to_batch()
+    with torch.no_grad():
+        found = TRANSDUCTION.each(task, model, batch)
+    width = batch["target"].shape[1] + 1
+    given = batch["target"], batch["target_lengths"]
+    kind = outcomes(model.decode(batch["source"], batch["source_lengths"], width), *given, 3)
+    assert found["accuracy"].equal(kind == 0)
+    assert found["stopped_wrongly"].equal((kind == 1) | (kind == 2))
+    cut = model.decode(batch["source"], batch["source_lengths"], width, oracle="forbidden")
+    assert found["oracle_accuracy"].equal(oracle_match(cut, *given))
+
+
+def test_without_the_end_answers_are_cut_at_the_true_length():
+    batch = Echo().examples("test").to_batch()
+    with torch.no_grad():
+        taught, cut = (TRANSDUCTION.each(Echo(teach_end=end), network(9.0), batch)
+                       for end in (True, False))  # fmt: skip
+    assert taught["stopped_wrongly"].all() and not cut["stopped_wrongly"].any()
+    assert cut["accuracy"].equal(cut["oracle_accuracy"])
+    assert cut["accuracy"].equal(taught["oracle_accuracy"])
+    # The end is not in the loss, so how likely it is at the end does not matter.
+    assert TRANSDUCTION.weights(Echo(), batch)["loss"] == 12 + 21
+    assert TRANSDUCTION.weights(Echo(teach_end=False), batch)["loss"] == 21
+
+
+def test_label_smoothing_is_that_of_torch():
+    task, model = Echo(), network()
+    batch = task.examples("test").to_batch()
+    terms, output = TRANSDUCTION.terms(task, model, batch, None)
+    found = objective(model, {}, terms, output, {"label_smoothing": 0.1})
+    logits, wanted = TRANSDUCTION.call(task, model, batch)
+    taught = TRANSDUCTION.taught(task, batch, wanted.shape[1])
+    rows = logits.answer[taught], wanted[taught]
+    torch.testing.assert_close(found, F.cross_entropy(*rows, label_smoothing=0.1))
+    torch.testing.assert_close(objective(model, {}, terms, output, {}), F.cross_entropy(*rows))
+
+
+def test_a_plan_may_smooth():
+    options = {"features": 8, "hidden_features": 8, "num_heads": 2, "num_layers": 1}
+    smooth = {"label_smoothing": Constant(0.5)}
+    losses = [
+        train("encoder_decoder", Echo(), steps=2, options=options, terms=terms)[0].curves["train"]
+        for terms in ({}, smooth)
+    ]
+    assert losses[0] != losses[1]
+
+
+@pytest.mark.parametrize(("text", "truth"), [("a b", "a b"), ("a", None)])
+def test_the_right_answer_is_told_where_the_task_knows_it(text, truth, monkeypatch):
+    monkeypatch.setattr(Echo, "true_target", lambda self, source: truth)
+    answer = TRANSDUCTION.ask(replace(Echo()), network(9.0), f" {text} ")
+    assert (answer["problem"], answer["prediction"], answer["answer"]) == (text, "", truth)
+    assert answer["tokens"] == Echo().encode_source(text)
