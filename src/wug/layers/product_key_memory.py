@@ -52,6 +52,9 @@ class ProductKeyMemory(nn.Module):
         activation: ``"relu"`` (csordas2023) or ``"softmax"`` (lample2019).
         as_published: What the published runs of csordas2023 computed: no choice at all, since
             there were fewer half keys than K, and the heads' scores summed before the activation.
+        values_init: Initial values: ``"dense"``, as the second map of a dense block with one hidden
+            unit for each value ("+ init" in csordas2023, table F.1), or ``"embedding"``, with a
+            deviation of one over the square root of the features (lample2019).
         num_layers: Layers of the network: the more, the smaller the initial weights.
         generator: Source of the initial weights.
         device: As for any torch layer.
@@ -61,7 +64,7 @@ class ProductKeyMemory(nn.Module):
         x (..., features) -> (..., features).
 
     Raises:
-        UserError: For sizes below 1, odd features, or an unknown activation.
+        UserError: For sizes below 1, odd features, or an unknown name.
 
     Example:
         >>> ProductKeyMemory(8, num_sub_keys=5, top_k=3, num_heads=2)(torch.ones(1, 3, 8)).shape
@@ -82,6 +85,7 @@ class ProductKeyMemory(nn.Module):
         num_heads: int = 4,
         activation: Literal["relu", "softmax"] = "relu",
         as_published: bool = False,
+        values_init: Literal["dense", "embedding"] = "dense",
         num_layers: int = 1,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -97,16 +101,23 @@ class ProductKeyMemory(nn.Module):
         require_choice("ProductKeyMemory", "activation", activation, ("relu", "softmax"))
         self.in_features = self.out_features = features
         self.num_sub_keys, self.num_heads, self.top_k = num_sub_keys, num_heads, top_k
+        require_choice("ProductKeyMemory", "values_init", values_init, ("dense", "embedding"))
         self.activation, self.as_published, self.num_layers = activation, as_published, num_layers
+        self.values_init = values_init
         empty = torch.empty(2, num_heads, num_sub_keys, features // 2, device=device, dtype=dtype)
         self.keys = nn.Parameter(empty)
         self.values = nn.Parameter(empty.new_empty(num_sub_keys**2, features))
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw initial weights as those of a dense block with one hidden unit for each value."""
-        for weight, inputs in ((self.keys, self.in_features), (self.values, len(self.values))):
-            fill_normal(weight, 0.0, (2 / (inputs * self.num_layers)) ** 0.5, generator)
+        """Draw initial weights, of keys as the first map of a dense block has them."""
+        of_keys, of_values = (
+            (2 / (inputs * self.num_layers)) ** 0.5
+            for inputs in (self.in_features, len(self.values))
+        )
+        fill_normal(self.keys, 0.0, of_keys, generator)
+        embedding = self.values_init == "embedding"
+        fill_normal(self.values, 0.0, self.in_features**-0.5 if embedding else of_values, generator)
 
     def scores(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the scores of both halves, u_a and u_b, (..., head, sub-key)."""

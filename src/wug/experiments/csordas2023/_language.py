@@ -16,6 +16,7 @@ from torch import nn
 from wug.analysis.experts import expert_use
 from wug.analysis.language_cost import language_cost
 from wug.core.schedules import Constant, Trapezoid, WarmUp
+from wug.models.transformer_xl import matched_hidden_features
 from wug.sources.text_task import TextTask
 from wug.study.experiment import Scale
 from wug.study.trainings import Run, Training, registered
@@ -23,7 +24,7 @@ from wug.tasks.language.enwik8 import Enwik8
 from wug.tasks.language.wikitext103 import WikiText103
 from wug.tasks.language.wug_test import WugTest
 from wug.training.optimisers import Adam, Muon
-from wug.training.plan import Clip, Plan
+from wug.training.plan import Clip, Observe, Plan
 
 COLUMNS = ("WT-S", "WT-S*", "WT-B", "E8")
 TABLE = "csordas2023, table 7.3"
@@ -102,13 +103,16 @@ def observe(network: nn.Module, task: TextTask) -> dict[str, float]:
     return found
 
 
-def trained(run: Run, row: Row, column: str, **changes: Any) -> Training | None:
+def trained(
+    run: Run, row: Row, column: str, *, watch: Observe = observe, **changes: Any
+) -> Training | None:
     """Return the training of a cell; None where a scale has no such column.
 
     Args:
         run: Its scale counts.
         row: The feed-forward layers.
         column: One of `COLUMNS`.
+        watch: What is read off the selected network.
         **changes: Of the column, such as entropy.
     """
     if column not in SIZES[run.scale]:
@@ -120,7 +124,11 @@ def trained(run: Run, row: Row, column: str, **changes: Any) -> Training | None:
         options["hidden_features"] = own.hidden_features
     elif row.layer == "feed_forward":
         options |= {"matched_to": "sigma_moe", **own.experts}
-    elif row.layer in ("top_k_mlp", "product_key_memory"):
+    elif row.layer == "top_k_mlp":
+        width = matched_hidden_features("sigma_moe", own.network["features"], **own.experts)
+        kept = min(row.options["top_k"], width)
+        options |= {"feed_forward": row.layer, "hidden_features": width, "top_k": kept}
+    elif row.layer == "product_key_memory":
         options["feed_forward"] = row.layer
     else:
         options |= {"feed_forward": row.layer, **row.sizes(own)}
@@ -133,7 +141,7 @@ def trained(run: Run, row: Row, column: str, **changes: Any) -> Training | None:
         task=own.task,
         plan=own.plan,
         penalty=terms or None,
-        observe=observe,
+        observe=watch,
         seeds=own.seeds,
     )
 
