@@ -21,7 +21,7 @@ from wug.report.sources import find_sources
 LIVE, LAB = "live.html", "lab.html"
 LOADED = {
     LIVE: ("live.css", "live.js"),
-    LAB: ("player.css", "live.css", "player.js", "lab.js"),
+    LAB: ("player.css", "live.css", "player.js", "memory.js", "lab.js"),
 }
 # Scripts and answers come from this server alone.
 POLICY = (
