@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from wug.analysis.formula import read_formula
+from wug.analysis.memory import memory_record
 from wug.analysis.routing import routing_record
 from wug.core.errors import UserError
 from wug.interfaces.registered import interface
+from wug.sources.step_batch import StepBatch
 
 MOST_WEIGHTS = 500
 # Attention below this is not seen in a picture; what is left of a row is short.
@@ -30,7 +33,8 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
         that it needs), ``arcs`` (for each step and head target, source and weight of attention
         where it is not faint), ``openness`` (for each step and column, None without gates),
         ``threshold`` and ``score``. With numbers also ``formula``, one text for each output, empty
-        for large networks.
+        for large networks. With an answer in every step also ``memory``, what memory.js draws; None
+        for a network without one.
 
     Raises:
         UserError: The network can't read the input.
@@ -39,6 +43,8 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
     found = interface(kind).ask(task, network, text)
     if kind == "classification":
         found["routing"] = routing_of(network, task, found.pop("tokens"))
+    if kind == "steps":
+        found["memory"] = memory_of(network, task.read(text), found.get("labels"))
     if kind == "numbers":
         small = sum(value.numel() for value in network.parameters()) <= MOST_WEIGHTS
         known = small and hasattr(network, "formula")
@@ -69,6 +75,29 @@ def routing_of(network: nn.Module, task: Any, tokens: list[int]) -> dict[str, An
             for step in arrays["attention"]
         ],
     }  # fmt: skip
+
+
+def memory_of(
+    network: nn.Module, read: dict[str, Tensor], labels: list[str] | None
+) -> dict[str, Any] | None:
+    """Return what a network did with its memory, for its player; None if it has none.
+
+    Args:
+        network: Any.
+        read: What the task made of the text.
+        labels: What is seen in every step, for tasks of words.
+    """
+    batch = StepBatch(
+        read["inputs"], read["targets"], read["asked"] > 0, torch.zeros(1, dtype=torch.int64)
+    )
+    try:
+        arrays, about = memory_record(network, batch)
+    except UserError:
+        return None
+    data: dict[str, Any] = {name: values.round(3).tolist() for name, values in arrays.items()}
+    shown = {"forward_peak": "peak of forward links", "reads_forward": "read by forward links"}
+    data["facts"] = [[text, f"{about[name]:.2f}"] for name, text in shown.items()]
+    return {**data, "labels": labels} if labels else data
 
 
 def plain(value: float) -> float:

@@ -68,6 +68,7 @@ class Lab:
             "seed": about.get("seed"),
             "accuracy": kept_accuracy(about),
             "tokens": list(getattr(task, "tokens", ())),
+            "reads": getattr(task, "reads", None),
             "example": example_of(task, about["model_options"]),
         }
 
@@ -148,6 +149,8 @@ def example_of(task: Any, options: dict[str, Any]) -> str:
         if not isinstance(size, int) or size > MOST_NUMBERS:
             return ""
         return " ".join(str(index + 1) for index in range(size))
+    if task.interface == "steps":
+        return str(getattr(task, "example", ""))
     for text in (getattr(task, "question", ""), *EXAMPLES):
         try:
             task.answer(task.encode(text))

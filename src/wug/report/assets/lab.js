@@ -25,7 +25,8 @@
     if (!network) return;
     const { tokens, accuracy } = network;
     get("about").textContent = [
-      tokens.length ? `Tokens: ${tokens.join(" ")}` : "It reads numbers.",
+      tokens.length ? `Tokens: ${tokens.join(" ")}`
+        : network.reads ?? "It reads numbers.",
       typeof accuracy === "number" ? `right answers in the test: ${percent(accuracy)}` : "",
     ].filter(Boolean).join(" · ");
     get("input").value = network.example;
@@ -59,6 +60,19 @@
       shares(answer.probabilities)];
   }
 
+  function steps(answer) {
+    const right = answer.said === answer.due;
+    const verdict = answer.due === null ? [] : [make("span",
+      { class: `pill ${right ? "held" : "broken"}` },
+      right ? "✓ right" : `✕ wrong, it is ${answer.due}`)];
+    const title = make("h2", { class: "result" }, answer.problem, " → ", answer.said, " ",
+      ...verdict);
+    if (!answer.memory) return [title];
+    const player = make("div", { id: "memory" });
+    window.wugMemory(player, answer.memory); // it draws itself once it is on the page
+    return [title, player];
+  }
+
   function numbers(answer) {
     const rows = [["inputs", answer.inputs], ...answer.layers, ["outputs", answer.outputs]];
     const table = make("table", { class: "shares" }, make("caption", {}, "Inside"),
@@ -87,7 +101,8 @@
       }));
       get("said").textContent = answer.error ?? "";
       get("answer").replaceChildren(...(answer.error ? []
-        : answer.kind === "numbers" ? numbers(answer) : sequence(answer)));
+        : answer.kind === "numbers" ? numbers(answer)
+          : answer.kind === "steps" ? steps(answer) : sequence(answer)));
     } catch (error) {
       get("said").textContent = `The server does not answer: ${error.message}`;
     } finally {

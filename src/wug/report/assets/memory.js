@@ -36,7 +36,7 @@
   function timeline(data, width, choose) {
     const steps = data.writes.length;
     const cells = data.writes[0].length;
-    const pitch = Math.max(9, Math.min(26, (width - LABELS - 4) / steps));
+    const pitch = Math.max(9, Math.min(34, (width - LABELS - 4) / steps));
     const wide = Math.ceil(LABELS + pitch * steps + 4);
     const left = (step) => LABELS + pitch * step;
     const parts = [];
@@ -135,13 +135,13 @@
     const usage = content + size * word + gapped;
     const links = data.links ? usage + 60 + gapped : 0;
     const heads = data.masks ? data.masks[0].length : 0;
-    const wide = Math.ceil(data.links ? links + size * cells + 8 : usage + 64);
+    const wide = Math.ceil(data.links ? Math.max(links + size * cells + 8, links + 140) : usage + 64);
     const top = 22;
     const high = Math.ceil(top + size * cells + (heads ? 14 + size * heads : 0) + 6);
     const inner = svg("g");
     const titles = [label("content", content, 14, { class: "label" }),
       label("usage", usage, 14, { class: "label" }),
-      ...(data.links ? [label("links: to a cell (row) from a cell", links, 14,
+      ...(data.links ? [label("links: row after column", links, 14,
         { class: "label" })] : [])];
     const picture = svg("svg", { class: "cells", role: "img", width: wide, height: high,
       viewBox: `0 0 ${wide} ${high}`, "aria-label": "Content, usage and links of all cells" },
