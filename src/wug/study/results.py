@@ -144,9 +144,9 @@ def load(name: str, device: str = "cpu") -> nn.Module:
     files = {path.stem: path for path in (found.folder / "models").glob("*.safetensors")}
     # Those of networks that were trained as one program have the name of that.
     by_key = {
-        identity({**labels, "seed": about.get("seed")}): path
+        identity({**labels, "seed": about["seed"]}): path
         for path in files.values()
-        if isinstance(labels := (about := read_about(path)).get("labels"), dict)
+        if isinstance(labels := (about := read_about(path)).get("labels"), dict) and "seed" in about
     }
     for record in best:
         stem = "-".join(str(value) for value in record.key.values()).lower()

@@ -109,7 +109,7 @@ def sizes(
         word: Size of a cell.
         stack: Features and hidden features of networks of blocks.
     """
-    delta = {"mixer": "delta_rule"}
+    delta: dict[str, Any] = {"mixer": "delta_rule"}
     return {
         "dnc": {"controller_features": controller, "num_cells": cells, "word_features": word},
         "lstm": {"features": lstm},
