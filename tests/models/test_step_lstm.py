@@ -24,7 +24,9 @@ def test_equals_torchs_lstm(num_layers):
     model, x = make(num_layers=num_layers), draw(2, 9, 4)
     theirs = nn.LSTM(4, 6, num_layers, batch_first=True, dtype=torch.float64)
     with torch.no_grad():
-        for layer, (weight, bias) in enumerate(zip(model.weights, model.biases, strict=True)):
+        for layer, (weight, bias) in enumerate(
+            zip(model.layer_weights, model.layer_biases, strict=True)
+        ):
             own = weight.shape[1] - 6
             getattr(theirs, f"weight_ih_l{layer}").copy_(weight[:, :own])
             getattr(theirs, f"weight_hh_l{layer}").copy_(weight[:, own:])
@@ -40,8 +42,8 @@ def test_equals_torchs_lstm(num_layers):
 
 def test_first_weights():
     model = make(features=64)
-    assert 0.9 / math.sqrt(64) < model.weights[0].abs().max() <= 1 / math.sqrt(64)
-    assert torch.equal(model.biases[0][64:128], torch.ones(64).double())
+    assert 0.9 / math.sqrt(64) < model.layer_weights[0].abs().max() <= 1 / math.sqrt(64)
+    assert torch.equal(model.layer_biases[0][64:128], torch.ones(64).double())
 
 
 def test_tokens_are_embedded():

@@ -83,7 +83,7 @@ class Steps:
         device = next(network.parameters()).device
         batch = {name: value.to(device) for name, value in task.read(text).items()}
         logits: Tensor = Output.of(network(batch["inputs"])).answer
-        return {"kind": "steps", **task.write(logits[0], batch)}
+        return {"kind": "steps", "problem": text.strip(), **task.write(logits[0], batch)}
 
 
 STEPS = Steps()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from wug.analysis.experts import chosen_experts
 from wug.analysis.formula import read_formula
+from wug.analysis.memory import memory_record
 from wug.analysis.routing import routing_record
 from wug.analysis.writing import writing_record
 from wug.core.errors import UserError
 from wug.interfaces.registered import interface
+from wug.sources.step_batch import StepBatch
 
 MOST_WEIGHTS = 500
 # Attention below this is not seen in a picture; what is left of a row is short.
@@ -36,7 +39,8 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
         (for each layer and written token the weights of the source), None without any. With text
         also ``experts`` and ``weights``, for each layer and token those that it chose, and
         ``num_experts``, 0 for a dense network. With numbers also ``formula``, one text for each
-        output, empty for large networks.
+        output, empty for large networks. With an answer in every step also ``memory``, what
+        memory.js draws; None for a network without one.
 
     Raises:
         UserError: The network can't read the input.
@@ -49,6 +53,8 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
         found |= experts_of(network, found.pop("tokens"))
     if kind == "transduction":
         found["writing"] = writing_of(network, task, found.pop("tokens"), found["answer"])
+    if kind == "steps":
+        found["memory"] = memory_of(network, task.read(text), found.get("labels"))
     if kind == "numbers":
         small = sum(value.numel() for value in network.parameters()) <= MOST_WEIGHTS
         known = small and hasattr(network, "formula")
@@ -98,6 +104,29 @@ def writing_of(
     attention = arrays.get("attention")
     shares = None if attention is None else attention.astype(float).round(3).tolist()
     return {**about, "attention": shares}
+
+
+def memory_of(
+    network: nn.Module, read: dict[str, Tensor], labels: list[str] | None
+) -> dict[str, Any] | None:
+    """Return what a network did with its memory, for its player; None if it has none.
+
+    Args:
+        network: Any.
+        read: What the task made of the text.
+        labels: What is seen in every step, for tasks of words.
+    """
+    batch = StepBatch(
+        read["inputs"], read["targets"], read["asked"] > 0, torch.zeros(1, dtype=torch.int64)
+    )
+    try:
+        arrays, about = memory_record(network, batch)
+    except UserError:
+        return None
+    data: dict[str, Any] = {name: values.round(3).tolist() for name, values in arrays.items()}
+    shown = {"forward_peak": "peak of forward links", "reads_forward": "read by forward links"}
+    data["facts"] = [[text, f"{about[name]:.2f}"] for name, text in shown.items()]
+    return {**data, "labels": labels} if labels else data
 
 
 def plain(value: float) -> float:

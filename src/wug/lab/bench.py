@@ -74,6 +74,7 @@ class Lab:
             "accuracy": kept_accuracy(about),
             "interface": "numbers" if task is None else task.interface,
             "tokens": shown_tokens(task),
+            "reads": getattr(task, "reads", None),
             "example": example_of(task, about["model_options"]),
         }
 
@@ -171,6 +172,8 @@ def example_of(task: Any, options: dict[str, Any]) -> str:
         return TEXT
     if task.interface == "transduction":
         return str(task.question)
+    if task.interface == "steps":
+        return str(getattr(task, "example", ""))
     for text in (getattr(task, "question", ""), *EXAMPLES):
         try:
             task.answer(task.encode(text))

@@ -49,8 +49,8 @@ class StepLSTM(nn.Module):
     h_t + d.
 
     Notation:
-        V -> weight, d -> bias; of a layer, what the gates see of input and output -> weights, and
-        their biases -> biases.
+        V -> weight, d -> bias; of a layer, what the gates see of input and output -> layer_weights,
+        and their biases -> layer_biases.
 
     Departures:
         One bias for each gate where torch has two, whose sum is one; forget gates start with 1.
@@ -116,19 +116,21 @@ class StepLSTM(nn.Module):
         self.bias = nn.Parameter(empty(out_features))
         self.embedding = nn.Parameter(empty(in_features, embedding_features)) if tokens else None
         seen = embedding_features if tokens else in_features
-        self.weights = nn.ParameterList(
+        self.layer_weights = nn.ParameterList(
             nn.Parameter(empty(4 * features, (features if layer else seen) + features))
             for layer in range(num_layers)
         )
-        self.biases = nn.ParameterList(nn.Parameter(empty(4 * features)) for _ in range(num_layers))
+        self.layer_biases = nn.ParameterList(
+            nn.Parameter(empty(4 * features)) for _ in range(num_layers)
+        )
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""
         bound, size = 1 / math.sqrt(self.features), self.features
-        for parameter in (self.weight, self.bias, *self.weights, *self.biases):
+        for parameter in (self.weight, self.bias, *self.layer_weights, *self.layer_biases):
             fill_uniform(parameter, -bound, bound, generator)
-        for bias in self.biases:
+        for bias in self.layer_biases:
             nn.init.ones_(bias[size : 2 * size])
         if self.embedding is not None:
             fill_normal(self.embedding, 0.0, 1.0, generator)
@@ -145,7 +147,7 @@ class StepLSTM(nn.Module):
     def step(self, x: Tensor, state: LSTMState) -> tuple[Tensor, LSTMState, dict[str, Tensor]]:
         """Do one step: the answer, the next state, and what the last layer said."""
         hidden, cells = [], []
-        layers = zip(self.weights, self.biases, state.hidden, state.cells, strict=True)
+        layers = zip(self.layer_weights, self.layer_biases, state.hidden, state.cells, strict=True)
         for weight, bias, own, cell in layers:
             x, memory = lstm_cell(F.linear(torch.cat((x, own), -1), weight, bias), cell)
             hidden.append(x)

@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping, Set
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from wug.stats.measures import MEASURES, Measure, MeasureError
 
 VERDICTS = ("held", "broken", "undecided")
@@ -201,3 +204,34 @@ def unit(value: object) -> dict[str, Any]:
         **{name: str(given.get(name) or "") for name in UNIT_TEXTS},
         **{n: [str(i) for i in v] if isinstance(v, list) else [] for n, v in lists.items()},
     }
+
+
+def checked_numbers(
+    array: NDArray[Any],
+    shape: tuple[int | str, ...],
+    notes: list[str],
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> NDArray[np.float64]:
+    """Check an array of a trace; a word in the shape stands for any size from 1 on.
+
+    Args:
+        array: What a file held.
+        shape: What it must have.
+        notes: Where a remark goes if some values are no numbers.
+        bounds: What lies outside is drawn as the nearer bound.
+
+    Raises:
+        UnfitError: It has another shape, or holds no numbers.
+    """
+    fits = len(array.shape) == len(shape) and all(
+        size >= 1 if isinstance(wanted, str) else size == wanted
+        for size, wanted in zip(array.shape, shape, strict=False)
+    )
+    if not fits or array.dtype.kind not in "fiub":
+        wanted = ", ".join(map(str, shape))
+        raise UnfitError(f"an array must be numbers of shape ({wanted}); it is {array.shape}")
+    values = array.astype(np.float64)
+    if missing := int((~np.isfinite(values)).sum()):
+        notes.append(f"{missing} values are no numbers and are drawn as 0.")
+    found: NDArray[np.float64] = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+    return found.clip(*bounds)

@@ -21,7 +21,9 @@ from wug.report.sources import find_sources
 LIVE, LAB = "live.html", "lab.html"
 LOADED = {
     LIVE: ("live.css", "live.js"),
-    LAB: ("player.css", "writing.css", "live.css", "player.js", "writing.js", "lab.js"),
+    LAB: (
+        "player.css", "writing.css", "live.css", "player.js", "writing.js", "memory.js", "lab.js",
+    ),
 }
 # Scripts and answers come from this server alone.
 POLICY = (

@@ -22,6 +22,7 @@ NEEDS = {
     '<span class="tex"': ("vendor/katex.min.js", "vendor/katex.min.css"),
     '<figure class="routing"': ("player.js", "player.css"),
     '<figure class="writing"': ("writing.js", "writing.css"),
+    '<figure class="memory"': ("player.js", "memory.js", "player.css"),
 }  # fmt: skip
 COMMON = ("site.css", "site.js")
 FONT = re.compile(r"url\((fonts/[\w-]+\.woff2)\)")

@@ -46,7 +46,7 @@ class StepTask:
     """
 
     interface: ClassVar[str] = "steps"
-    part_size: ClassVar[int] = 16
+    part_size: ClassVar[int] = 32
 
     def source(self: Any, batch_size: int, **_: Any) -> GeneratedSource:
         """Return where its batches come from."""

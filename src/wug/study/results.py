@@ -12,11 +12,12 @@ from wug.core import index
 from wug.core.errors import UserError
 from wug.core.folders import run_folder
 from wug.core.result_names import ResultName
-from wug.records import Record, RunStore, read_run
+from wug.records import Record, RunStore, identity, read_run
 from wug.stats.measures import lookup
 from wug.study.catalog import make_catalog
 from wug.study.experiment import RunOptions
 from wug.training.kept_networks import load as load_network
+from wug.training.kept_networks import read_about
 from wug.training.work import WorkOptions, work
 
 
@@ -141,10 +142,17 @@ def load(name: str, device: str = "cpu") -> nn.Module:
     found = results(name)
     best = sorted(found.records, key=lambda record: error_of(record.outcome))
     files = {path.stem: path for path in (found.folder / "models").glob("*.safetensors")}
+    # Those of networks that were trained as one program have the name of that.
+    by_key = {
+        identity({**labels, "seed": about["seed"]}): path
+        for path in files.values()
+        if isinstance(labels := (about := read_about(path)).get("labels"), dict) and "seed" in about
+    }
     for record in best:
         stem = "-".join(str(value) for value in record.key.values()).lower()
-        if stem in files:
-            network, task = load_network(files[stem], device)
+        path = files.get(stem) or by_key.get(identity(record.key))
+        if path is not None:
+            network, task = load_network(path, device)
             network.task = task
             return network
     raise UserError(

@@ -106,7 +106,7 @@ def observe(network: nn.Module, task: Any) -> dict[str, float]:
     stream=("task",),
     scales={
         "smoke": Size(seeds=2, steps=2),
-        "laptop": Size(seeds=8, steps=2_000),
+        "laptop": Size(seeds=8, steps=1_400),
         "paper": Size(seeds=12, steps=50_000, streams="independent"),
     },
     claims=CLAIMS,

@@ -85,7 +85,7 @@ CLAIMS: tuple[Claim, ...] = (
     stream=("task",),
     scales={
         "smoke": Size(seeds=2, steps=2),
-        "laptop": Size(seeds=8, steps=1_200),
+        "laptop": Size(seeds=8, steps=1_000),
         "paper": Size(seeds=12, steps=50_000, streams="independent"),
     },
     usual=below_paper(model=("dnc_d", "dnc_md", "dnc_mds")),

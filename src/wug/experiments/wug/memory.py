@@ -201,7 +201,7 @@ def best_rates(records: Sequence[Record]) -> Mapping[Key, Cell]:
     stream=("task",),
     scales={
         "smoke": Size(seeds=1, steps=2),
-        "laptop": Size(seeds=4, steps=1_500),
+        "laptop": Size(seeds=4, steps=1_000),
         "paper": Size(seeds=5, steps=50_000, streams="independent"),
     },
     usual=below_paper(task=(QUERIES,)),

@@ -26,7 +26,8 @@
     const { tokens, accuracy } = network;
     get("about").textContent = [
       tokens.length ? `Tokens: ${tokens.join(" ")}`
-        : network.interface === "next_token" ? "It continues a text." : "It reads numbers.",
+        : network.reads ?? (
+          network.interface === "next_token" ? "It continues a text." : "It reads numbers."),
       typeof accuracy === "number" ? `right answers in the test: ${percent(accuracy)}` : "",
     ].filter(Boolean).join(" · ");
     get("input").value = network.example;
@@ -70,6 +71,19 @@
       verdict);
     return [title, ...(answer.routing ? routing(answer.routing) : []),
       shares(answer.probabilities)];
+  }
+
+  function steps(answer) {
+    const right = answer.said === answer.due;
+    const verdict = answer.due === null ? [] : [make("span",
+      { class: `pill ${right ? "held" : "broken"}` },
+      right ? "✓ right" : `✕ wrong, it is ${answer.due}`)];
+    const title = make("h2", { class: "result" }, answer.problem, " → ", answer.said, " ",
+      ...verdict);
+    if (!answer.memory) return [title];
+    const player = make("div", { id: "memory" });
+    window.wugMemory(player, answer.memory); // it draws itself once it is on the page
+    return [title, player];
   }
 
   function numbers(answer) {
@@ -133,7 +147,7 @@
     return { error: await response.text() };
   }
 
-  const SHOWN = { numbers, next_token: text, transduction: writing };
+  const SHOWN = { numbers, next_token: text, transduction: writing, steps };
 
   async function ask(event) {
     event.preventDefault();

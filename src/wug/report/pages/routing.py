@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wug.records import Trace
-from wug.report.catalog import UnfitError, texts, usable
+from wug.report.catalog import UnfitError, checked_numbers, texts, usable
 from wug.report.charts import Chart, field, ordered, tips
 from wug.report.markup import Markup, data_table, json_block, markup, slug, tag
 from wug.report.page import Page, PageKind, attempted
@@ -167,9 +167,9 @@ def routing_data(trace: Trace) -> tuple[dict[str, Any], list[str]]:
         raise UnfitError(f"columns must be from 1 to {MOST_COLUMNS}; got {count}")
     openness = attention = None
     if "openness" in arrays:
-        openness = numbers(arrays["openness"], ("step", count), notes)
+        openness = checked_numbers(arrays["openness"], ("step", count), notes)
     if "attention" in arrays:
-        attention = numbers(arrays["attention"], ("step", "head", count, count), notes)
+        attention = checked_numbers(arrays["attention"], ("step", "head", count, count), notes)
     steps = {len(one) for one in (openness, attention) if one is not None}
     if len(steps) != 1 or not 1 <= steps.pop() <= MOST_STEPS:
         raise UnfitError(f"its arrays must have the same steps, from 1 to {MOST_STEPS}")
@@ -196,24 +196,6 @@ def arcs(weights: NDArray[np.float64]) -> list[tuple[int, int, float]]:
     """Return target, source and weight of what is drawn of one head in one step."""
     places = np.argwhere(weights >= LEAST_WEIGHT).tolist()
     return [(target, source, round(float(weights[target, source]), 2)) for target, source in places]
-
-
-def numbers(
-    array: NDArray[Any], shape: tuple[int | str, ...], notes: list[str]
-) -> NDArray[np.float64]:
-    """Check an array of shares; a word in the shape stands for any size from 1 on."""
-    fits = len(array.shape) == len(shape) and all(
-        size >= 1 if isinstance(wanted, str) else size == wanted
-        for size, wanted in zip(array.shape, shape, strict=False)
-    )
-    if not fits or array.dtype.kind not in "fiub":
-        wanted = ", ".join(map(str, shape))
-        raise UnfitError(f"an array must be numbers of shape ({wanted}); it is {array.shape}")
-    values = array.astype(np.float64)
-    if missing := int((~np.isfinite(values)).sum()):
-        notes.append(f"{missing} values are no numbers and are drawn as 0.")
-    shares: NDArray[np.float64] = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0).clip(0, 1)
-    return shares
 
 
 def operands(value: object, count: int) -> list[list[int]]:

@@ -6,6 +6,7 @@ come a few steps to think, then one step for each word of the answer.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -263,6 +264,37 @@ class Babi(StepTask):
         return GeneratedSource(
             make, lambda split: len(parts(split)), lambda _: tuple(map(str, self.tasks))
         )
+
+    example = "Mary went to the kitchen. John went home. Where is Mary?"
+
+    reads = "It reads a story of simple sentences, with questions."
+
+    def read(self, text: str) -> dict[str, Tensor]:
+        """Return a story with questions, as a person types it, as a batch.
+
+        Raises:
+            UserError: There is no question.
+        """
+        sentences = [part.strip() for part in re.findall(r"[^.?]+[.?]", text)]
+        if not any(sentence.endswith("?") for sentence in sentences):
+            raise UserError(f"Babi: a story needs a question, such as: {self.example}")
+        # What the answer is nobody knows yet; a blank has its place.
+        lines = [s + f"\t{BLANK}" if s.endswith("?") else s for s in sentences]
+        return as_batch(self.encode([tell(self.tasks[0], lines, self.thinking_steps)]))
+
+    def write(self, logits: Tensor, batch: dict[str, Tensor]) -> dict[str, Any]:
+        """Return the word that a network said to every question.
+
+        Args:
+            logits: Of every step.
+            batch: What `read` returned.
+        """
+        asked = batch["asked"][0] > 0
+        tokens = logits[asked].argmax(-1).tolist()
+        known = self.vocabulary
+        words = [known[token] if token < len(known) else UNKNOWN for token in tokens]
+        labels = [known[token] for token in batch["inputs"][0].tolist()]
+        return {"said": ", ".join(words), "due": None, "labels": labels}
 
     def most_frequent_answers(self) -> dict[int, tuple[str, float]]:
         """Return the most frequent answer word of each task in training, and its error in tests."""

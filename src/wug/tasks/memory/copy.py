@@ -6,12 +6,14 @@ are longer than the memory, so that what was repeated has to be let go.
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from torch import Tensor
 
-from wug.core.errors import require_at_least, require_choice
+from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.sources.step_batch import (
     SPLITS,
@@ -27,6 +29,8 @@ from wug.sources.step_batch import (
     require_ranges,
     size_and_data_generators,
 )
+
+LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + " ."
 
 
 @register(
@@ -124,6 +128,97 @@ class Copy(StepTask):
     def levels(self, split: str) -> tuple[int, ...]:
         """Return the lengths of blocks that a split is evaluated at."""
         return all_between(self.limits(split))
+
+    @property
+    def letters(self) -> str:
+        """Letters that stand for words, where there are as many; else words are written as bits."""
+        return LETTERS[: 2**self.bits] if 2**self.bits <= len(LETTERS) else ""
+
+    def read(self, text: str) -> dict[str, Tensor]:
+        """Return what a person typed as a batch: blocks between slashes.
+
+        Args:
+            text: A letter for each word, such as ``HELLO/again``; or words of bits between spaces.
+
+        Raises:
+            UserError: There is no word, or one that has other letters or bits.
+
+        Example:
+            >>> task = Copy(bits=6)
+            >>> batch = task.read("HI")
+            >>> logits = 2 * batch["targets"][0] - 1  # of a perfect network
+            >>> task.write(logits, batch)["said"]
+            'HI'
+        """
+        blocks = [self._words(block) for block in text.strip().split("/") if block.strip()]
+        if not blocks:
+            raise UserError(f"Copy: type something to be repeated, such as {self.example}.")
+        parts = [self._block(block) for block in blocks]
+        made = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+        signs = {**made, "inputs": as_signs(made["inputs"])}
+        return {name: values.unsqueeze(0) for name, values in signs.items()}
+
+    @property
+    def example(self) -> str:
+        """Something that a person may begin with."""
+        if self.letters:
+            return "HELLO/wug" if len(self.letters) == len(LETTERS) else self.letters[:3]
+        return " ".join(["01" * self.bits])[: self.bits]
+
+    @property
+    def reads(self) -> str:
+        """What a person may type, in words."""
+        words = f"letters of {self.letters!r}" if self.letters else f"words of {self.bits} bits"
+        return f"It repeats blocks of {words}, with a slash between blocks."
+
+    def _words(self, block: str) -> list[list[int]]:
+        written = list(block.strip()) if self.letters else block.split()
+        words = []
+        for word in written:
+            if self.letters and word in self.letters:
+                number = self.letters.index(word)
+                words.append([number >> place & 1 for place in range(self.bits)])
+            elif not self.letters and len(word) == self.bits and set(word) <= {"0", "1"}:
+                words.append([int(bit) for bit in word])
+            else:
+                wanted = f"letters of {self.letters}" if self.letters else f"{self.bits} bits each"
+                raise UserError(f"Copy: words must be {wanted}; got {word!r}.")
+        return words
+
+    def _block(self, block: list[list[int]]) -> dict[str, Tensor]:
+        """Return inputs, targets and asked steps of a block, as zeros and ones."""
+        words = torch.zeros(len(block) + 1, self.bits + 1)
+        words[:-1, : self.bits] = torch.tensor(block, dtype=torch.float32)
+        words[-1, self.bits] = 1
+        due = words if self.version == "as_published" else words[:-1, : self.bits]
+        silence = torch.zeros(len(due), self.bits + 1)
+        before = torch.zeros(len(words), self.out_features)
+        return {
+            "inputs": torch.cat((words, silence)),
+            "targets": torch.cat((before, due)),
+            "asked": torch.cat((torch.zeros(len(words)), torch.ones(len(due)))),
+        }
+
+    def write(self, logits: Tensor, batch: dict[str, Tensor]) -> dict[str, Any]:
+        """Return what a network said beside what was due, as a person writes it.
+
+        Args:
+            logits: Of every step.
+            batch: What `read` returned.
+        """
+        asked = batch["asked"][0] > 0
+        said, due = (
+            "".join(map(self._spell, (bits[asked] > 0.5).tolist()))
+            for bits in (logits.sigmoid(), batch["targets"][0])
+        )
+        return {"said": said.strip(), "due": due.strip()}
+
+    def _spell(self, bits: list[bool]) -> str:
+        if len(bits) > self.bits and bits[self.bits]:
+            return "/"  # the mark, where it is to be repeated
+        if not self.letters:
+            return "".join(str(int(bit)) for bit in bits[: self.bits]) + " "
+        return self.letters[sum(bit << place for place, bit in enumerate(bits[: self.bits]))]
 
     def batch(
         self, split: str, *, seed: int = 0, step: int = 0, size: int = 16, level: int | None = None

@@ -1,0 +1,249 @@
+"""The memory player: what a network wrote where, and read when, on a problem, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wug.records import Trace
+from wug.report.catalog import UnfitError, checked_numbers, usable
+from wug.report.charts import Chart, field, ordered, tips
+from wug.report.markup import Markup, data_table, json_block, markup, slug, tag
+from wug.report.page import Page, PageKind, attempted
+from wug.report.sources import RunSource, Sources, network_name
+
+KIND = "memory"
+MOST_STEPS, MOST_CELLS, MOST_HEADS, MOST_WORD, MOST_BITS = 600, 128, 16, 256, 64
+# Of all numbers of a player; with more, links are left out, and with still more all of it.
+MOST_NUMBERS = 400_000
+LARGEST = 1e4
+SQUARE, LABELS = 14, 110
+FIELDS, HEADINGS = ("step", "cell", "value", "read"), ("step", "cell", "written", "read")
+# What the trace says of a network, and what it is called.
+FACTS = {
+    "forward_peak": "peak of forward links",
+    "reads_forward": "read by forward links",
+    "reads_content": "read by content",
+    "reads_backward": "read by backward links",
+}
+SPLITS = {"validation": "a problem as in training", "test": "a problem larger than in training"}
+
+LEAD = (
+    "Time goes to the right, and every row is a cell of the memory: it is filled where something "
+    "is written, and has a dot where it is read. A network that copies writes one cell after the "
+    "other and then reads them in the same order. Below are, for one step, the content of all "
+    "cells, how far they are in use, and the links, which say what was written after what."
+)
+
+
+def make(sources: Sources) -> Iterator[Page]:
+    """Yield the list of runs, and a page for each that has traces of this kind."""
+    runs = [run for run in sources.runs if run.traces_of(KIND)]
+    if runs:
+        yield attempted("memory.html", "Memory", partial(index, runs))
+    for run in runs:
+        yield attempted(run.page_of(KIND), f"Memory: {run.short_title}", partial(body, run))
+
+
+def index(runs: list[RunSource]) -> Markup:
+    """Return the list of all runs."""
+    rows = []
+    for run in runs:
+        traces = run.traces_of(KIND)
+        link = tag("a", run.title, href=run.page_of(KIND))
+        rows.append((link, run.label, len(set(map(network_name, traces))), len(traces)))
+    headings = ("experiment", "run", "networks", "problems")
+    table = data_table(headings, rows, caption="Runs with memories", numeric=(2, 3))
+    return markup([tag("h1", "Memory"), tag("p", LEAD, class_="lead"), table])
+
+
+def body(run: RunSource) -> Markup:
+    """Return the player with a choice of problems."""
+    groups: dict[str, list[Markup]] = {}
+    figures: list[Markup] = []
+    left_out = []
+    for trace in run.traces_of(KIND):
+        try:
+            data, notes = memory_data(trace)
+        except UnfitError as error:
+            left_out.append(f"{trace.name}: {error}")
+            continue
+        figures.append(figure(trace, data, notes, hidden=bool(figures)))
+        option = tag("option", problem_text(trace), value=trace.name)
+        groups.setdefault(network_name(trace), []).append(option)
+    options = [tag("optgroup", found, label=name) for name, found in groups.items()]
+    choice = tag("label", "Problem", tag("select", options), class_="choice")
+    problems = [tag("li", line) for line in left_out]
+    return markup(
+        [
+            tag("h1", f"Memory: {run.short_title}"),
+            tag("p", LEAD, class_="lead"),
+            tag("p", tag("a", "All results of this run", href=run.page)),
+            tag("div", choice, figures, class_="switch") if figures else None,
+            tag("section", tag("h2", "Left out"), tag("ul", problems, class_="problems"))
+            if problems
+            else None,
+        ]
+    )
+
+
+def figure(trace: Trace, data: Mapping[str, Any], notes: list[str], *, hidden: bool) -> Markup:
+    """Return the place of one player, its data, and the table behind it."""
+    headings = ("step", "written most", "read most", "an answer is due")
+    rows = [
+        (step + 1, strongest(written), strongest(np.max(read, 0)), "yes" if asked > 0.5 else "")
+        for step, (written, read, asked) in enumerate(
+            zip(data["writes"], data["reads"], data["asked"], strict=True)
+        )
+    ]
+    table = data_table(headings, rows, caption="Cells by step", numeric=(0,))
+    return tag(
+        "figure",
+        tag("figcaption", tag("strong", problem_text(trace)), " ", network_name(trace)),
+        tag("div", class_="player"),
+        json_block(data),
+        [tag("p", note, class_="soft") for note in notes],
+        tag("details", tag("summary", "Table"), table, class_="behind"),
+        class_=KIND,
+        data_name=trace.name,
+        hidden=hidden,
+    )
+
+
+def strongest(weights: Any) -> str:
+    """Return the cell with the highest weight, and the weight.
+
+    Example:
+        >>> strongest([0.1, 0.75])
+        'cell 2: 0.75'
+    """
+    cell = int(np.argmax(weights))
+    return f"cell {cell + 1}: {weights[cell]:.2f}"
+
+
+def problem_text(trace: Trace) -> str:
+    """Return what the problem is, and how much of it was answered rightly."""
+    about = trace.about
+    kind = SPLITS.get(str(about.get("split")), "a problem")
+    size = f", size {about['level']}" if usable(about.get("level")) else ""
+    right, asked = about.get("num_right"), about.get("num_asked")
+    counts = f": {right} of {asked} answers right" if usable(right) and usable(asked) else ""
+    return f"{kind}{size}{counts}".capitalize()
+
+
+def figures(sources: Sources) -> Iterator[Chart]:
+    """Yield where the networks of the first run wrote and read; the rest is for the player."""
+    for trace in (trace for run in sources.runs[:1] for trace in run.traces_of(KIND)):
+        with suppress(UnfitError):  # the page names those
+            yield cell_map(trace, memory_data(trace)[0])
+
+
+def cell_map(trace: Trace, data: Mapping[str, Any]) -> Chart:
+    """Return how much was written to and read from each cell in each step."""
+    cells = [str(cell) for cell in range(1, len(data["writes"][0]) + 1)]
+    steps = [str(step) for step in range(1, len(data["writes"]) + 1)]
+    rows = [
+        [step, cell, written[int(cell) - 1], max(head[int(cell) - 1] for head in read)]
+        for step, written, read in zip(steps, data["writes"], data["reads"], strict=True)
+        for cell in cells
+    ]
+    places = {
+        "x": ordered("step", steps, grid=False, labelAngle=-90, labelOverlap=True),
+        "y": {**ordered("cell", cells, grid=False), "title": "cell"},
+        "tooltip": tips(dict(zip(FIELDS, HEADINGS, strict=True))),
+    }
+    shares = {"domain": [0, 1]}
+    legend = {"values": [0, 0.5, 1], "gradientLength": 100}
+    filled = field(
+        "value", "quantitative", scale={"scheme": "blues", **shares},
+        legend={"title": "written", **legend},
+    )  # fmt: skip
+    size = field(
+        "read", "quantitative", scale={"range": [0, SQUARE**2 // 2], **shares},
+        legend={"title": "read", **legend},
+    )  # fmt: skip
+    spec = {
+        "width": {"step": SQUARE},
+        "height": {"step": SQUARE},
+        "layer": [
+            {"mark": {"type": "rect", "width": {"band": 0.95}, "height": {"band": 0.95}},
+             "encoding": {**places, "color": filled}},
+            {"mark": {"type": "circle", "color": "#d55e00", "opacity": 1},
+             "encoding": {**places, "size": size}},
+        ],
+    }  # fmt: skip
+    return Chart(
+        name=slug(f"cells-{trace.name}"), title=problem_text(trace),
+        about=f"{network_name(trace)}: which cells were written (blue) and read (dots) in each "
+        "step.",
+        spec=spec, fields=FIELDS, headings=HEADINGS, rows=rows,
+        max_width=LABELS + SQUARE * len(steps),
+    )  # fmt: skip
+
+
+def memory_data(trace: Trace) -> tuple[dict[str, Any], list[str]]:
+    """Return what memory.js draws, as its head describes it, and remarks for people.
+
+    Raises:
+        UnfitError: The trace is not of the form that can be drawn.
+    """
+    arrays = trace.arrays
+    notes: list[str] = []
+    for name in ("writes", "reads", "usage", "memory", "modes", "asked"):
+        if name not in arrays:
+            raise UnfitError(f"it must have {name}")
+    writes = checked_numbers(arrays["writes"], ("step", "cell"), notes)
+    steps, cells = writes.shape
+    if steps > MOST_STEPS or cells > MOST_CELLS:
+        raise UnfitError(
+            f"it may have {MOST_STEPS} steps and {MOST_CELLS} cells; it has {steps} and {cells}"
+        )
+    reads = checked_numbers(arrays["reads"], (steps, "head", cells), notes)
+    heads = reads.shape[1]
+    free = (-LARGEST, LARGEST)
+    memory = checked_numbers(arrays["memory"], (steps, cells, "word"), notes, free)
+    word = memory.shape[2]
+    if heads > MOST_HEADS or word > MOST_WORD:
+        raise UnfitError(f"it may have {MOST_HEADS} heads and words of {MOST_WORD} numbers")
+    found: dict[str, NDArray[np.float64]] = {
+        "writes": writes,
+        "reads": reads,
+        "memory": memory,
+        "usage": checked_numbers(arrays["usage"], (steps, cells), notes),
+        "modes": checked_numbers(arrays["modes"], (steps, heads, 3), notes),
+        "asked": checked_numbers(arrays["asked"], (steps,), notes),
+    }
+    if "masks" in arrays:
+        found["masks"] = checked_numbers(arrays["masks"], (steps, heads, word), notes)
+    for name in ("inputs", "targets", "outputs"):
+        if name in arrays:
+            found[name] = checked_numbers(arrays[name], (steps, "channel"), notes)
+            if found[name].shape[1] > MOST_BITS:
+                raise UnfitError(f"{name} may have {MOST_BITS} channels")
+    if ("targets" in found) != ("outputs" in found):
+        raise UnfitError("it must have both targets and outputs, or neither")
+    if "links" in arrays:
+        links = checked_numbers(arrays["links"], (steps, cells, cells), notes)
+        if sum(one.size for one in found.values()) + links.size <= MOST_NUMBERS:
+            found["links"] = links
+        else:
+            notes.append("There are too many links to be drawn.")
+    if sum(one.size for one in found.values()) > MOST_NUMBERS:
+        raise UnfitError(f"it may have {MOST_NUMBERS:,} numbers")
+    data: dict[str, Any] = {name: values.round(3).tolist() for name, values in found.items()}
+    facts = {name: trace.about.get(name) for name in FACTS}
+    data["facts"] = [
+        [FACTS[name], f"{value:.2f}"] for name, value in facts.items() if usable(value)
+    ]
+    return data, notes
+
+
+PAGE = PageKind(
+    name="Memory", start="memory.html", place=55, made_from=frozenset({"trace"}), make=make,
+    figures=figures,
+)  # fmt: skip
