@@ -15,6 +15,8 @@ import numpy as np
 from wug.estimators.candidate import Array, real_power
 
 LARGEST_LIBRARY = 4_000
+# Up to this many inputs products of three may have roots.
+FEW_INPUTS = 6
 
 
 def make_library(inputs: Array, exponents: tuple[float, ...]) -> tuple[Array, Array]:
@@ -54,8 +56,9 @@ def simple_factors(
     num_inputs: int, exponents: tuple[float, ...], known: Container[tuple[int, float]]
 ) -> Iterator[list[tuple[int, float]]]:
     """Yield the factors of monomials, inputs and their exponents, those of few factors first."""
+    roots = 0.5 if num_inputs <= FEW_INPUTS else 1.0
     for size in (1, 2, 3):
-        few = [e for e in exponents if size < 3 or abs(e) == 1]
+        few = [e for e in exponents if size < 3 or abs(e) in (1.0, roots)]
         for indices in combinations(range(num_inputs), size):
             for chosen in product(few, repeat=size):
                 factors = list(zip(indices, chosen, strict=True))

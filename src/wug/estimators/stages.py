@@ -12,6 +12,7 @@ from wug.estimators.data import Data, Effort, Limits
 from wug.estimators.monomials import Monomials
 from wug.estimators.polynomial import Polynomial
 from wug.estimators.rational import Rational
+from wug.estimators.root_factors import RootFactors
 from wug.estimators.sums import Sums
 from wug.estimators.unary import UnaryProducts, UnarySums
 
@@ -89,9 +90,11 @@ def later_stages(limits: Limits, num_inputs: int) -> Iterator[Stage]:
     yield Stage([Monomials(num_terms) for num_terms in range(2, min(most, 3) + 1)])
     yield Stage([
         *(Monomials(1, power=power, constant=True) for power in POWERS),
-        *(Monomials(2, power=power) for power in POWERS),
+        *(Monomials(2, power=power) for power in (*POWERS, -0.5)),
     ])  # fmt: skip
     yield Stage([Monomials(1, num_below=1), Monomials(2, num_below=1)])
+    if "root" in operations:
+        yield Stage([RootFactors()], once=True)
     yield Stage([UnarySums()], if_refused=True)
     yield Stage([Sums((1.0, 1.0), constant=True), Sums((1.0, -1.0), constant=True)])
     yield Stage([

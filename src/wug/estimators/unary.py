@@ -32,6 +32,8 @@ ZOOMS, ZOOM_POINTS = 8, 15
 MOST_SUM_ARGUMENTS, MOST_SCALES = 60, 8
 HANDICAP = 1.5
 REFINEMENTS = 15
+# Functions of single inputs are tried quickly, in the first of the rounds of restarts.
+MOST_NATURAL, FEW_RESTARTS, MORE_RESTARTS = 40, 16, 100
 
 
 @dataclass(frozen=True)
@@ -309,22 +311,43 @@ class UnarySums:
         """Try the functions by what a few simple terms with them leave, then search further."""
         data = data.rows(np.isfinite(data.target))
         few = data.rows(np.full(len(data.target), True), MOST_ROWS)
+        if effort.restarts < MORE_RESTARTS:  # more would not find more
+            quickly = replace(effort, restarts=FEW_RESTARTS)
+            for function in self.natural(data):
+                yield from self.with_function(function, [Monomials(2)], data, quickly)
         for function in self.promising(few, effort):
-            augmented = data.with_functions((function,))
-            usable = np.isfinite(augmented.inputs).all(1)
-            if not usable.all():
-                continue
-            for structure in structures(augmented.num_inputs):
-                if effort.out_of_time():
-                    return
-                for candidate in structure.solve(augmented, effort):
-                    lifted = replace(candidate, functions=(function,), unrounded=None).used_terms()
-                    free = coefficients_among(lifted) & (np.abs(constants_of(lifted)) != 1)
-                    lifted = refitted(
-                        lifted, data.inputs, data.target, free, data.weight, steps=REFINEMENTS
-                    )
-                    if np.isfinite(data.loss(lifted)):
-                        yield round_constants(lifted, data)
+            yield from self.with_function(function, structures(data.num_inputs + 1), data, effort)
+
+    def with_function(
+        self,
+        function: Function,
+        tried: Sequence[Polynomial | Monomials],
+        data: Data,
+        effort: Effort,
+    ) -> Iterator[Candidate]:
+        """Yield what structures find with a function as one more input, all numbers fitted."""
+        augmented = data.with_functions((function,))
+        if not np.isfinite(augmented.inputs).all():
+            return
+        for structure in tried:
+            if effort.out_of_time():
+                return
+            for candidate in structure.solve(augmented, effort):
+                lifted = replace(candidate, functions=(function,), unrounded=None).used_terms()
+                free = coefficients_among(lifted) & (np.abs(constants_of(lifted)) != 1)
+                lifted = refitted(
+                    lifted, data.inputs, data.target, free, data.weight, steps=REFINEMENTS
+                )
+                if np.isfinite(data.loss(lifted)):
+                    yield round_constants(lifted, data)
+
+    def natural(self, data: Data) -> Iterator[Function]:
+        """Yield functions of single inputs as they are, if there are not too many."""
+        if data.num_inputs * len(data.limits.functions) <= MOST_NATURAL:
+            for argument in arguments(data.num_inputs, divide=False):
+                if argument.num_factors == 1:
+                    for name in data.limits.functions:
+                        yield function_of(name, argument, 1.0)
 
     def promising(self, data: Data, effort: Effort) -> Iterator[Function]:
         """Yield functions, those first with which few simple terms explain most.
@@ -353,7 +376,7 @@ class UnarySums:
 
 @dataclass(frozen=True)
 class Screen:
-    """Tells how much a new column explains, with the inputs and their products beside it.
+    """Tells how much a new column and its square explain, with the inputs and products beside it.
 
     Args:
         basis: Orthonormal, of the terms without the column, (row, term).
@@ -381,7 +404,10 @@ class Screen:
     def leaves(self, columns: Array) -> Array:
         """Return the share of the target that each column and its products leave, (column,)."""
         usable = np.isfinite(columns).all(0)
-        terms = np.where(usable, columns, 1.0).T[:, :, None] * self.partners
+        clear = np.where(usable, columns, 1.0).T[:, :, None]
+        terms = clear * self.partners
+        if 6 * self.partners.shape[1] < len(self.left):
+            terms = np.concatenate((terms, clear**2 * self.partners), 2)
         terms = terms - self.basis @ (self.basis.T @ terms)
         terms = terms / np.maximum(np.linalg.norm(terms, axis=1, keepdims=True), 1e-12)
         explained = np.einsum("crp,r->cp", np.linalg.qr(terms)[0], self.left)
