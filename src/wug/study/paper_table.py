@@ -161,7 +161,11 @@ class _Chosen:
         """Return the experiment of the cells that are chosen."""
         table = self.table
         labels, module = table.labels, self.cell.__module__
-        published = read_published(module, labels, trials=table.trials) if table.trials else ()
+        published = (
+            read_published(module, labels, trials=table.trials, measures=table.measures)
+            if table.trials
+            else ()
+        )
         theirs = published_table(published)
         counted = {k: replace(theirs.cells[k], successes=n) for k, n in table.successes.items()}
         chosen = {key: self.every[key] for key in self._choose()}

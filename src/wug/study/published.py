@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.stats.interval import Estimate
-from wug.stats.measures import MEASURES
+from wug.stats.measures import MEASURES, Measure
 from wug.study.claims import Cell, Key, Table
 
 
@@ -81,7 +81,7 @@ class PublishedCell:
 
 @cache
 def read_published(
-    module: str, labels: tuple[str, ...], *, trials: int
+    module: str, labels: tuple[str, ...], *, trials: int, measures: tuple[Measure, ...] = ()
 ) -> tuple[PublishedCell, ...]:
     """Return the rows of the CSV beside a module that has its name, in its order.
 
@@ -89,13 +89,16 @@ def read_published(
         module: An experiment's module, which is imported.
         labels: Names of the columns that make the key.
         trials: Number of runs behind each row.
+        measures: Of the experiment's own, beside those that all know.
 
     Raises:
         ValueError: If a row has no number of any measure.
     """
     path = Path(str(import_module(module).__file__)).with_suffix(".csv")
     with path.open(encoding="utf-8", newline="") as lines:
-        return tuple(_published_cell(row, labels, trials) for row in csv.DictReader(lines))
+        rows = list(csv.DictReader(lines))
+    known = {**MEASURES, **{measure.name: measure for measure in measures}}
+    return tuple(_published_cell(row, labels, trials, known) for row in rows)
 
 
 def published_table(cells: Iterable[PublishedCell]) -> Table:
@@ -103,10 +106,12 @@ def published_table(cells: Iterable[PublishedCell]) -> Table:
     return Table({row.key: row.cell for row in cells}, exact=True)
 
 
-def _published_cell(row: Mapping[str, str], labels: Sequence[str], trials: int) -> PublishedCell:
-    printed = {name: number for name in MEASURES if (number := _printed(row, name)) is not None}
-    shares = {MEASURES[name].path: number for name, number in printed.items()}
-    for name, measure in MEASURES.items():
+def _published_cell(
+    row: Mapping[str, str], labels: Sequence[str], trials: int, known: Mapping[str, Measure]
+) -> PublishedCell:
+    printed = {name: number for name in known if (number := _printed(row, name)) is not None}
+    shares = {known[name].path: number for name, number in printed.items()}
+    for name, measure in known.items():
         if measure.complement in shares:
             printed[name] = shares[measure.complement].complement
     if not printed:

@@ -46,7 +46,7 @@ def telling_problems(network: nn.Module, task: SequenceTask) -> list[list[int]]:
 
 def routing_traces(network: nn.Module, task: SequenceTask) -> Iterator[tuple[str, Arrays, About]]:
     """Yield name, arrays and description of some problems; none for a network without attention."""
-    if not hasattr(network, "trace"):
+    if not hasattr(network, "trace") or not isinstance(task, SequenceTask):
         return
     for number, tokens in enumerate(telling_problems(network, task), 1):
         try:
