@@ -163,13 +163,14 @@ def chosen_parameters(
     }
     names = []
     for name, value in model.named_parameters():
-        last = name.rpartition(".")[2]
+        # Lists of parameters have names such as biases.0.
+        last = [word for word in name.split(".") if not word.isdigit()][-1]
         is_table = id(value) in tables or "embedding" in last
         if (
             value.is_floating_point()
             and _matches(name, wanted)
             and not _matches(name, unwanted)
-            and (biases or "bias" not in last)
+            and (biases or not last.startswith("bias") and not last.endswith("bias"))
             and (embeddings or not is_table)
         ):
             names.append(name)

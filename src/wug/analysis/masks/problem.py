@@ -133,6 +133,10 @@ def mean_score(model: nn.Module, data: Iterable[Any], score: Score) -> float:
         size = value.numel() if value.dim() else rows
         total += float(value.double().mean()) * size
         number += size
+    if not number:
+        raise UserError(
+            "find_masks: a function has no batches that its score could be measured on."
+        )
     return total / number
 
 
