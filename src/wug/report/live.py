@@ -22,7 +22,13 @@ LIVE, LAB = "live.html", "lab.html"
 LOADED = {
     LIVE: ("live.css", "live.js"),
     LAB: (
-        "player.css", "writing.css", "live.css", "player.js", "writing.js", "memory.js", "lab.js",
+        "player.css",
+        "writing.css",
+        "live.css",
+        "player.js",
+        "writing.js",
+        "memory.js",
+        "lab.js",
     ),
 }
 # Scripts and answers come from this server alone.
