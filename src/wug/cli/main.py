@@ -29,6 +29,7 @@ from wug.cli.report import report
 from wug.cli.run import run
 from wug.cli.serve import serve
 from wug.cli.show import show
+from wug.cli.try_ import try_
 from wug.core.errors import UserError, WorkError
 from wug.records import RunFolderError, StorageError
 
@@ -51,6 +52,7 @@ def completion(shell: Annotated[Literal["bash", "zsh", "tcsh"], tyro.conf.Positi
 
 
 VERBS: dict[str, Callable[..., Any]] = {
+    "try": try_,
     "fit": fit,
     "predict": predict,
     "run": run,
@@ -73,8 +75,8 @@ MARKERS = (
     tyro.conf.DisallowNone,
 )
 DESCRIPTION = (
-    "wug: networks that learn the rule, not the list. Start with: "
-    "wug run mistry2022.single_module --scale smoke. wug --version prints the version."
+    "wug: networks that learn the rule, not the list. Start with: wug try. "
+    "wug --version prints the version."
 )
 
 

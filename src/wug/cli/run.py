@@ -13,6 +13,8 @@ from wug.core.errors import UserError, require_at_least
 from wug.core.folders import run_folder
 from wug.records import RunStore, clear_run, read_run
 
+PLUMBING = "[yellow]Smoke scale only checks that everything runs; its numbers mean nothing.[/]"
+
 
 def run(
     experiment: Annotated[str, tyro.conf.Positional],
@@ -95,5 +97,9 @@ def run(
         plan, records, command, judge=scale != "smoke", finished=finished.last_day()
     )
     store.write_catalog(catalog)
+    if scale == "smoke":
+        console.print(PLUMBING)
     print_table(finished, make_table(finished))
+    if scale == "smoke":
+        console.print(PLUMBING)
     return 0
