@@ -43,8 +43,8 @@ def try_(*, no_open: bool = False, out: Path = Path("wug-try")) -> None:
     for name, table in routed.tables.items():
         console.print(f"   [dim]{name}: {table}[/]")
     console.print(
-        f"   right is {routed.answer}. The router says [bold]{routed.said}[/]; of 100 such problems "
-        f"it has {100 * routed.right:.0f} right."
+        f"   right is {routed.answer}. The router says [bold]{routed.said}[/]; of 100 such "
+        f"problems it has {100 * routed.right:.0f} right."
     )
     if routed.rival_said is not None and routed.rival_right is not None:
         console.print(
