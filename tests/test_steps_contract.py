@@ -21,7 +21,12 @@ from torch.utils import _pytree as pytree
 from wug.core.index import build, get
 from wug.functional.output import Output
 
-ENTRIES = [entry for entry in build() if entry.details.get("interface") == "steps"]
+NETWORKS = ("layer", "model")
+ENTRIES = [
+    entry
+    for entry in build()
+    if entry.kind in NETWORKS and entry.details.get("interface") == "steps"
+]
 SECTIONS = ("Notation:", "Departures:", "Args:", "Shape:", "Raises:", "Example:", "References:")
 SIZES = {"layer": (8,), "model": (8, 5)}
 SEQ = 7
