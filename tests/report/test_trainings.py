@@ -101,8 +101,8 @@ def test_when_harder_problems_were_added() -> None:
 
 def test_early_stopping_is_marked_on_the_curves() -> None:
     def run(step: object) -> Record:
-        return Record(experiment="demo", kind="scalar", seed=0, seconds=1.0, config={}, versions={},
-                      key={"seed": 0}, outcome={"policies": {"iid_accuracy": {"step": step}}})  # fmt: skip
+        outcome: Any = {"policies": {"iid_accuracy": {"step": step}}}
+        return Record(experiment="e", key={"seed": 0}, config={}, seed=0, outcome=outcome)
 
     assert early_stop([run(500), run(1_500), run("<b>")]) == 1_000
     assert early_stop([run(None)]) is None
