@@ -15,8 +15,10 @@ from small_lots import sequence_lot, train_and_keep
 from wug.cli.serve import listen
 from wug.lab import Lab
 from wug.models.arithmetic_stack import ArithmeticStack
+from wug.models.encoder_decoder import EncoderDecoder
 from wug.records import RunStore
 from wug.tasks.productivity.ctl import CTL
+from wug.tasks.productivity.scan_length import ScanLength
 from wug.training.kept_networks import keep_network
 
 uvicorn = pytest.importorskip("uvicorn", reason='needs uvicorn: pip install "wug[serve]"')
@@ -42,6 +44,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stack.load_state_dict({"layers.0.weight": torch.ones(1, 2)})
     keep_network(path.with_name("sum.safetensors"), stack.state_dict(), model="arithmetic_stack",
          options={"in_features": 2, "out_features": 1, "units": ["nau"]})  # fmt: skip
+    sizes = {"features": 16, "hidden_features": 16, "num_heads": 2, "num_layers": 2}
+    writer = EncoderDecoder(13, 6, **sizes, generator=torch.Generator().manual_seed(0))
+    keep_network(path.with_name("writer.safetensors"), writer.state_dict(), task=ScanLength(),
+         model="encoder_decoder", options=sizes)  # fmt: skip
     return root
 
 
@@ -149,7 +155,7 @@ def test_curves_grow_without_reloading(browser: Browser, root: Path) -> None:
 def test_the_lab_answers_and_shows_the_routing(browser: Browser, width: int) -> None:
     open_page(browser, "lab.html", width)
     browser.wait("document.documentElement.dataset.lab !== undefined")
-    assert browser.run("return document.querySelectorAll('#network option').length") == 2
+    assert browser.run("return document.querySelectorAll('#network option').length") == 3
     ask(browser, "NDR", "101 d a b")
     task = CTL(order="forward")
     answer = task.classes[task.answer(task.encode("101 d a b"))]
@@ -181,3 +187,20 @@ def test_the_lab_explains_and_computes(browser: Browser) -> None:
     ask(browser, "Arithmetic stack", "2 40")
     assert browser.texts(".result")[0] == "→ 42" and "x1 + x2" in browser.texts("#answer pre")[0]
     assert not browser.run("return window.harmed")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_lab_shows_how_a_command_is_written(browser: Browser, width: int) -> None:
+    open_page(browser, "lab.html", width)
+    browser.wait("document.documentElement.dataset.lab !== undefined")
+    ask(browser, "Encoder-decoder", "jump around left twice")
+    assert browser.texts(".result")[0].startswith("jump around left twice → ")
+    assert browser.texts(".result .pill") == ["✕ wrong"]  # it has learnt nothing
+    read = browser.texts("#writing [aria-label=reads] .token")
+    assert read == ["begin", "jump", "around", "left", "twice", "end"]
+    assert "It looks most at" in browser.texts("#writing .said")[0]
+    assert browser.texts("#writing .chips button") == ["All layers", "Layer 1", "Layer 2"]
+    browser.screenshot("lab-writing", width)
+    assert browser.fits(width) and browser.complaints() == []
+    ask(browser, "Encoder-decoder", "jump over left")
+    assert browser.texts("#said")[0].startswith("unknown token 'over'")

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.records import Record, RunStore
-from wug.report.levels import by_level
+from wug.report.levels import by_level, by_type
 from wug.report.sources import find_sources
 
 LEVELS = {"validation": {"1": 1.0, "2": 0.9}, "ood_validation": {"6": 0.5}, "test": {"7": 0.25}}
@@ -56,3 +56,20 @@ def test_what_is_no_level_is_passed_over(tmp_path: Path) -> None:
     odd = {"test": {"<b>": 1.0, "7": "much", "9" * 20: 0.5, "8": 0.5}, "validation": [1, 2]}
     found = charts(tmp_path, {"levels": odd}, {"levels": 5}, {"levels": None}, {})
     assert [row[2] for row in found["levels"].rows] == [8]
+
+
+def test_groups_with_names_have_a_chart_of_their_own(tmp_path: Path) -> None:
+    shares = {"cp_recursion": 0.25, "subj_to_obj": 1.0, "7": 0.5, "odd": "<b>"}
+    outcome = {"schema": 2, "groups": {"selected": {"test": {"accuracy": shares}}}}
+    charts(tmp_path, outcome)
+    chart = by_type(find_sources([tmp_path]).runs[0])
+    assert chart is not None
+    assert chart.rows == [
+        ["ndr · 7-8", "cp_recursion", 0, 0.25],
+        ["ndr · 7-8", "subj_to_obj", 0, 1],
+    ]
+
+
+def test_without_named_groups_there_is_none(tmp_path: Path) -> None:
+    charts(tmp_path, {"levels": LEVELS})
+    assert by_type(find_sources([tmp_path]).runs[0]) is None

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from wug.records import Record
+from wug.report.charts import panels
 from wug.report.oddities import seconds_of
 from wug.report.sources import RunSource, find_sources
-from wug.report.trainings import curves, on_grid, promotions, solved_runs
+from wug.report.trainings import curves, early_stop, on_grid, promotions, solved_runs
 
 
 @pytest.fixture
@@ -96,3 +97,14 @@ def test_when_harder_problems_were_added() -> None:
     steps = "1,600-1,800, 3,400, 5,000"
     assert promotions(records) == f" Harder problems were added after these steps: {steps}."
     assert promotions(records[2:]) == ""
+
+
+def test_early_stopping_is_marked_on_the_curves() -> None:
+    def run(step: object) -> Record:
+        outcome: Any = {"policies": {"iid_accuracy": {"step": step}}}
+        return Record(experiment="e", key={"seed": 0}, config={}, seed=0, outcome=outcome)
+
+    assert early_stop([run(500), run(1_500), run("<b>")]) == 1_000
+    assert early_stop([run(None)]) is None
+    assert "marked" in str(panels(1, ["line0"], "step", "error", False, marked=True))
+    assert "marked" not in str(panels(1, ["line0"], "step", "error", False))

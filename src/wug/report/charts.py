@@ -229,7 +229,7 @@ def strips(rows: Sequence[str], num_panels: int, title: str) -> dict[str, Any]:
 
 
 def panels(
-    num_panels: int, lines: Sequence[str], x: str, y: str, logarithmic: bool
+    num_panels: int, lines: Sequence[str], x: str, y: str, logarithmic: bool, marked: bool = False
 ) -> dict[str, Any]:
     """Return small multiples: thin lines for all, a thick one for their median.
 
@@ -239,8 +239,14 @@ def panels(
         x: Title of the horizontal axis.
         y: Title of the vertical axis.
         logarithmic: Whether the vertical axis is.
+        marked: Whether a dotted line stands where ``marked`` is.
     """
     across = field("x", "quantitative", title=x, axis=COUNTS)
+    mark = {
+        "mark": {"type": "rule", "strokeDash": [1, 3], "strokeWidth": 2, "color": VERMILION},
+        "encoding": {"x": {**field("marked", "quantitative", title=x, axis=COUNTS),
+                           "aggregate": "min"}},
+    }  # fmt: skip
     up = {"type": "log"} if logarithmic else {"zero": False}
     height = {
         "title": y,
@@ -276,6 +282,7 @@ def panels(
                     "encoding": {"y": {**field("threshold", "quantitative", **height),
                                        "aggregate": "min"}},
                 },
+                *([mark] if marked else ()),
             ],
         },
     }  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from wug.report.cells import measures, tables
 from wug.report.charts import Chart
-from wug.report.levels import by_level
+from wug.report.levels import by_level, by_type
 from wug.report.page import PageKind
 from wug.report.sources import RunSource, Sources
 from wug.report.trainings import MOST_POINTS, MOST_STEPS, curves, solved_runs
@@ -37,4 +37,7 @@ def run_charts(source: RunSource) -> Iterator[Chart]:
     if solved is not None:
         yield solved
     yield from by_level(source)
+    types = by_type(source)
+    if types is not None:
+        yield types
     yield from curves(source, MOST_POINTS * FINER**2, MOST_STEPS * FINER)

@@ -1,4 +1,4 @@
-"""How far networks get: right answers, and steps until they halt, by length or depth."""
+"""How far networks get: right answers, and steps until they halt, by length, depth or type."""
 
 from __future__ import annotations
 
@@ -57,6 +57,56 @@ def by_level(run: RunSource) -> Iterator[Chart]:
                 headings=tuple(FIELDS.values()), rows=rows,
                 spec=lines(len({row[0] for row in rows}), axis, share),
             )  # fmt: skip
+
+
+def by_type(run: RunSource) -> Chart | None:
+    """Return the right answers of a test whose groups have names, such as types of sentences."""
+    rows: list[list[Any]] = []
+    names = (*run.table.fields, run.column_field)
+    for record in run.records:
+        found = lookup(record.outcome, f"{SELECTED}.test.accuracy")
+        training = label([str(record.key.get(name, "")) for name in names])
+        for kind, share in found.items() if isinstance(found, Mapping) else ():
+            if not str(kind).isdecimal() and is_number(share):
+                rows.append([training, str(kind), record.seed, float(share)])
+    if not rows:
+        return None
+    trainings = list(dict.fromkeys(row[0] for row in rows))
+    kinds = sorted({row[1] for row in rows})
+    up = field("kind", "nominal", title=None, sort=kinds, axis={"labelLimit": 260})
+    across = {
+        "scale": {"domain": [0, 1]}, "title": "right answers",
+        "axis": {"format": "~%", "tickCount": 4},
+    }  # fmt: skip
+    shown = {"training": "training", "kind": "type", "seed": "seed", "value": "right answers"}
+    spec = {
+        "facet": panel_header("training"),
+        "columns": min(3, len(trainings)),
+        "spacing": {"row": 18, "column": 14},
+        "spec": {
+            "width": 240,
+            "height": {"step": 17},
+            "layer": [
+                {
+                    "mark": {"type": "bar", "height": {"band": 0.7}, "color": BLUE, "opacity": 0.5},
+                    "encoding": {"y": up, "x": {**field("value", "quantitative", **across),
+                                                "aggregate": "mean"}},
+                },
+                {
+                    "mark": {"type": "point", "filled": True, "size": 30, "color": VERMILION},
+                    "encoding": {"y": up, "x": field("value", "quantitative", **across),
+                                 "tooltip": tips(shown)},
+                },
+            ],
+        },
+    }  # fmt: skip
+    return Chart(
+        name="types", title="By type",
+        about="Right answers of each training in the test, and their mean, by type: of the weights "
+        "that did best on OOD validation.",
+        spec=spec, fields=("training", "kind", "seed", "value"),
+        headings=("training", "type", "seed", "right answers"), rows=rows,
+    )  # fmt: skip
 
 
 def complement_of(measure: str) -> str | None:

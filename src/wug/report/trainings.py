@@ -14,7 +14,7 @@ from wug.report.charts import Chart, is_spread, panels, strips, three_digits
 from wug.report.markup import slug
 from wug.report.oddities import is_number
 from wug.report.sources import RunSource
-from wug.stats.measures import MEASURES
+from wug.stats.measures import MEASURES, lookup
 
 SERIES = {
     curve: MEASURES[measure].title
@@ -100,6 +100,8 @@ def curve_chart(
                  three_digits(float(threshold)) if is_number(threshold) else None,  # type: ignore[arg-type]
                  *line, *[None] * (most - len(line))]
             )  # fmt: skip
+    picked = {name: early_stop(cells[name]) for name in columns}
+    marked = any(step is not None for step in picked.values())
     found = [value for line in rows for value in (line[3], *line[5:]) if value is not None]
     if not found:
         return None
@@ -109,6 +111,8 @@ def curve_chart(
         lowest = min(value for value in found if value > 0)
         for line in rows:
             line[3:] = [v if v is None or v > 0 else lowest for v in line[3:]]
+    if marked:
+        rows = [[*line, picked[line[0]]] for line in rows]
     lines = [f"line{i}" for i in range(most)]
     title = SERIES.get(series, series)
     about = f"{title} over training: one thin line for each seed, the median thick"
@@ -116,16 +120,28 @@ def curve_chart(
     about += " Zero is drawn at the bottom." if zeros else ""
     about += " The median counts a training that has ended with its last value." if ended else ""
     about += promotions(records)
+    if marked:
+        about += " Dotted: where early stopping on IID validation would have ended, median."
     seeds = {tuple(record.seed for record in cells[name]) for name in columns}
     names = [f"seed {s}" for s in seeds.pop()] if len(seeds) == 1 else lines
     return Chart(
         name=slug(f"curves-{series}-{'-'.join(row)}"), title=label(row), group=title,
         about=about,
-        spec=panels(len(columns), lines, "step", title.lower(), logarithmic),
-        fields=("column", "order", "x", "median", "threshold", *lines),
-        headings=("column", "", "step", "median", "threshold", *names),
+        spec=panels(len(columns), lines, "step", title.lower(), logarithmic, marked),
+        fields=("column", "order", "x", "median", "threshold", *lines, *["marked"] * marked),
+        headings=("column", "", "step", "median", "threshold", *names, *["early stop"] * marked),
         rows=rows,
     )  # fmt: skip
+
+
+def early_stop(records: Sequence[Record]) -> float | None:
+    """Return the median step that early stopping on IID accuracy picks; None if nobody asked.
+
+    Hostile records may hold anything there.
+    """
+    steps = [lookup(record.outcome, "policies.iid_accuracy.step") for record in records]
+    known = [float(step) for step in steps if is_number(step)]
+    return float(np.median(known)) if known else None
 
 
 def promotions(records: Sequence[Record]) -> str:

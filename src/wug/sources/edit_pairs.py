@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from wug.core.errors import UserError, require_at_least
 from wug.interfaces.interface import Split
 from wug.sources.files import lines
-from wug.sources.pairs import Pair, PairTask, lent, named_random
+from wug.sources.pairs import Pair, PairTask, first_of_each, lent, named_random
 from wug.sources.string_edits import TOKENS, draw_expressions, evaluate, num_functions
 
 
@@ -24,12 +24,15 @@ class EditPairs(PairTask):
         num_train: Number of training expressions.
         num_validation: Number of expressions for IID validation.
         ood_validation_share: Share of each group of the official test for OOD validation.
+        most_of_a_length: If above 0, the OOD sets have only so many expressions of a number of
+            functions, for a quick try.
         seed: Another one gives other training data.
     """
 
     num_train: int
     num_validation: int = 4_860
     ood_validation_share: float = 0.1
+    most_of_a_length: int = 0
     seed: int = 0
 
     folder: ClassVar[str]
@@ -52,6 +55,7 @@ class EditPairs(PairTask):
         name = type(self).__name__
         require_at_least(name, "num_train", self.num_train, 1)
         require_at_least(name, "num_validation", self.num_validation, 0)
+        require_at_least(name, "most_of_a_length", self.most_of_a_length, 0)
         if not 0 <= self.ood_validation_share < 1:
             raise UserError(
                 f"{name}: ood_validation_share must be in [0, 1); got {self.ood_validation_share}."
@@ -71,4 +75,5 @@ class EditPairs(PairTask):
         if split in ("train", "validation"):
             return pairs
         share, wanted = self.ood_validation_share, split == "ood_validation"
-        return lent(pairs, share, "pcfg", by_group=True, wanted=wanted)
+        chosen_pairs = lent(pairs, share, "pcfg", by_group=True, wanted=wanted)
+        return first_of_each(chosen_pairs, self.most_of_a_length)

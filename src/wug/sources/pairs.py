@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,6 +74,25 @@ def lent(
     strata = [pair.group if by_group else "" for pair in pairs]
     out = held_out([pair.source for pair in pairs], strata, share, name)
     return [pair for pair, is_out in zip(pairs, out, strict=True) if is_out == wanted]
+
+
+def first_of_each(pairs: Sequence[Pair], most: int) -> list[Pair]:
+    """Return the first pairs of each group, at most so many of each; all of them for 0.
+
+    Example:
+        >>> pairs = [Pair("a", "a", "x"), Pair("b", "b", "x"), Pair("c", "c", "y")]
+        >>> [pair.source for pair in first_of_each(pairs, 1)]
+        ['a', 'c']
+    """
+    if not most:
+        return list(pairs)
+    counts: Counter[str] = Counter()
+    chosen = []
+    for pair in pairs:
+        counts[pair.group] += 1
+        if counts[pair.group] <= most:
+            chosen.append(pair)
+    return chosen
 
 
 def padded(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

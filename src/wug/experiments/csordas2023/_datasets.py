@@ -84,7 +84,7 @@ class Dataset:
 BOTH: tuple[Scaling, ...] = ("ped", "none")
 ALL: tuple[Scaling, ...] = ("ped", "teu", "none")
 # What our generators draw for a test of the test: a handful.
-FEW: dict[str, Any] = {"num_train": 200, "num_validation": 20}
+FEW: dict[str, Any] = {"num_train": 200, "num_validation": 20, "most_of_a_length": 2}
 FEW_QUESTIONS: dict[str, Any] = {"num_train": 200, "num_evaluation": 40}
 FEW_FILMS: dict[str, Any] = {"num_questions": 200, "num_train": 100, "num_test": 50}
 
@@ -110,7 +110,7 @@ COGS_SETTING = published_setting(
 COGS_SET = Dataset(
     name="COGS",
     scalings=ALL,
-    task=lambda scale: COGS(),
+    task=lambda scale: COGS(most_of_a_type=2 if scale == "smoke" else 0),
     paper=COGS_SETTING.trained(policies=POLICIES, loss_curves=True),
     laptop=laptop_setting(
         sizes(64, 128, 4, 2), steps=3_000, rate=1e-3, evaluate_every=250, seeds=1, batch_size=32,

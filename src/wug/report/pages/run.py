@@ -9,7 +9,7 @@ from functools import partial
 from wug.records import Record, group_by
 from wug.report.cells import label, measures, tables
 from wug.report.charts import Chart, switch
-from wug.report.levels import by_level
+from wug.report.levels import by_level, by_type
 from wug.report.markup import (
     Markup,
     command_block,
@@ -165,6 +165,8 @@ def claim_item(claim: Mapping[str, object]) -> Markup:
 def trainings(run: RunSource) -> Markup:
     """Return when trainings were solved, how far networks get, and the learning curves."""
     solved, levels, lines = solved_runs(run), list(by_level(run)), list(curves(run))
+    types = by_type(run)
+    levels += [types] if types is not None else []
     if solved is None and not levels and not lines:
         return Markup()
     return tag(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
-from wug.core.errors import UserError, require_choice
+from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.interfaces.interface import SPLITS, Split
 from wug.sources.files import lines
-from wug.sources.pairs import Pair, PairTask, lent
+from wug.sources.pairs import Pair, PairTask, first_of_each, lent
 from wug.tasks.systematicity._logical_forms import same_meaning, to_positional
 
 STRUCTURAL = ("cp_recursion", "obj_pp_to_subj_pp", "pp_recursion")
@@ -53,6 +53,7 @@ class COGS(PairTask):
         form: Of the targets: ``"cogs"``, compared token by token, or ``"recogs"``, where an answer
             is right whatever the order of its conjuncts and the names of its variables.
         ood_validation_share: Share of each type for OOD validation.
+        most_of_a_type: If above 0, every set has only so many pairs of a type, for a quick try.
 
     Raises:
         UserError: For an unknown form, a share outside of [0, 1), or missing files.
@@ -69,11 +70,13 @@ class COGS(PairTask):
 
     form: Literal["cogs", "recogs"] = "cogs"
     ood_validation_share: float = 0.1
+    most_of_a_type: int = 0
 
     question: ClassVar[str] = "The girl saw a cat ."
 
     def __post_init__(self) -> None:
         """Check everything that a person may get wrong."""
+        require_at_least("COGS", "most_of_a_type", self.most_of_a_type, 0)
         require_choice("COGS", "form", self.form, ("cogs", "recogs"))
         if not 0 <= self.ood_validation_share < 1:
             raise UserError(
@@ -107,6 +110,8 @@ class COGS(PairTask):
     def pairs(self, split: Split) -> list[Pair]:
         """Write a split, in the order of its file."""
         if split in ("train", "validation"):
-            return self._read("train" if split == "train" else "dev")
-        share, wanted = self.ood_validation_share, split == "ood_validation"
-        return lent(self._read("gen"), share, "cogs", by_group=True, wanted=wanted)
+            chosen = self._read("train" if split == "train" else "dev")
+        else:
+            share, wanted = self.ood_validation_share, split == "ood_validation"
+            chosen = lent(self._read("gen"), share, "cogs", by_group=True, wanted=wanted)
+        return first_of_each(chosen, self.most_of_a_type)

@@ -55,6 +55,8 @@ class PCFGSystematicity(EditPairs):
         num_train: Number of training expressions.
         num_validation: Number of expressions for IID validation.
         ood_validation_share: Share of each group of the official test for OOD validation.
+        most_of_a_length: If above 0, the OOD sets have only so many expressions of a number of
+            functions, for a quick try.
         seed: Another one gives other training data.
 
     Raises:

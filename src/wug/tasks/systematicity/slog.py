@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from wug.core.errors import UserError
+from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
 from wug.interfaces.interface import SPLITS, Split
 from wug.sources.files import lines, lines_inside
-from wug.sources.pairs import Pair, PairTask, lent
+from wug.sources.pairs import Pair, PairTask, first_of_each, lent
 
 # Its authors keep the generalisation sets in a zip, so that crawlers don't train on them, and print
 # the password beside it (wug/sources/catalog.json has it). Don't pass the unpacked file on.
@@ -48,6 +48,7 @@ class SLOG(PairTask):
 
     Args:
         ood_validation_share: Share of each type for OOD validation.
+        most_of_a_type: If above 0, every set has only so many pairs of a type, for a quick try.
 
     Raises:
         UserError: For a share outside of [0, 1), or missing files.
@@ -61,11 +62,13 @@ class SLOG(PairTask):
     """
 
     ood_validation_share: float = 0.1
+    most_of_a_type: int = 0
 
     question: ClassVar[str] = "The girl saw a cat ."
 
     def __post_init__(self) -> None:
         """Check everything that a person may get wrong."""
+        require_at_least("SLOG", "most_of_a_type", self.most_of_a_type, 0)
         if not 0 <= self.ood_validation_share < 1:
             raise UserError(
                 f"SLOG: ood_validation_share must be in [0, 1); got {self.ood_validation_share}."
@@ -90,6 +93,8 @@ class SLOG(PairTask):
     def pairs(self, split: Split) -> list[Pair]:
         """Write a split, in the order of its file."""
         if split in ("train", "validation"):
-            return self._read("train" if split == "train" else "dev")
-        share, wanted = self.ood_validation_share, split == "ood_validation"
-        return lent(self._read("gen"), share, "slog", by_group=True, wanted=wanted)
+            chosen = self._read("train" if split == "train" else "dev")
+        else:
+            share, wanted = self.ood_validation_share, split == "ood_validation"
+            chosen = lent(self._read("gen"), share, "slog", by_group=True, wanted=wanted)
+        return first_of_each(chosen, self.most_of_a_type)
