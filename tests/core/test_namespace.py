@@ -12,7 +12,7 @@ from wug.core import namespace
 
 PUBLIC = [
     "__version__", "analysis", "estimators", "layers", "load", "models", "penalty", "project_",
-    "results", "run", "tasks", "train", "units",
+    "replace_mlp", "results", "run", "tasks", "train", "units",
 ]  # fmt: skip
 SOME = {
     "units": ["NAU", "NMU", "NPU", "NALU", "INALU"],

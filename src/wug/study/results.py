@@ -16,6 +16,7 @@ from wug.records import Record, RunStore, read_run
 from wug.stats.measures import lookup
 from wug.study.catalog import make_catalog
 from wug.study.experiment import RunOptions
+from wug.study.trainings import lot_name
 from wug.training.kept_networks import load as load_network
 from wug.training.work import WorkOptions, work
 
@@ -142,7 +143,7 @@ def load(name: str, device: str = "cpu") -> nn.Module:
     best = sorted(found.records, key=lambda record: error_of(record.outcome))
     files = {path.stem: path for path in (found.folder / "models").glob("*.safetensors")}
     for record in best:
-        stem = "-".join(str(value) for value in record.key.values()).lower()
+        stem = lot_name(record.key.values())
         if stem in files:
             network, task = load_network(files[stem], device)
             network.task = task

@@ -50,7 +50,7 @@ def head(run: RunSource, siblings: list[RunSource]) -> Markup:
     ]
     agree, compared = run.table.agreement()
     seeds = len({record.seed for record in run.records})
-    kinds = [kind for kind in ("routing", "symbols") if run.traces_of(kind)]
+    kinds = [kind for kind in ("routing", "symbols", "experts") if run.traces_of(kind)]
     inside = Markup(" · ".join(tag("a", kind, href=run.page_of(kind)) for kind in kinds))
     about = [
         ("experiment", run.experiment),
