@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from generators import commands, data_sets, experiments, results, units
+from generators import commands, data_sets, experiments, layers, results, units
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -42,6 +42,9 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "share": from_result(results.share, "no results yet"),
     "crossings": from_result(results.crossings, "?"),
     "data-sets": data_sets.table,
+    "layer-costs": layers.costs,
+    "layer-gains": layers.gains,
+    "layer-differences": layers.differences,
     "report": experiments.report,
     "help": commands.help_block,
     "help-others": commands.help_others,

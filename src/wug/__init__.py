@@ -6,6 +6,7 @@
     wug.results      what a run left behind, as a table
     wug.load         a trained network, ready to call
     wug.find_masks   which weights of a trained network each function needs
+    wug.replace_mlp  sparse layers in the place of a network's feed-forward blocks
     wug.penalty      the penalties of a network with units inside, for a loop of your own
     wug.project_     the clamps that follow an optimiser's step, in place
 
@@ -23,6 +24,7 @@ _FUNCTIONS = {
     "load": "wug.study.results",
     "penalty": "wug.functional.network_rules",
     "project_": "wug.functional.network_rules",
+    "replace_mlp": "wug.models.replace_mlp",
     "results": "wug.study.results",
     "run": "wug.study.results",
     "train": "wug.training.train",

@@ -7,6 +7,7 @@ from wug import units as units
 from wug.analysis.masks.find import find_masks as find_masks
 from wug.functional.network_rules import penalty as penalty
 from wug.functional.network_rules import project_ as project_
+from wug.models.replace_mlp import replace_mlp as replace_mlp
 from wug.study.results import load as load
 from wug.study.results import results as results
 from wug.study.results import run as run

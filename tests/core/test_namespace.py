@@ -12,7 +12,7 @@ from wug.core import namespace
 
 PUBLIC = [
     "__version__", "analysis", "estimators", "find_masks", "layers", "load", "models", "penalty",
-    "project_", "results", "run", "tasks", "train", "units",
+    "project_", "replace_mlp", "results", "run", "tasks", "train", "units",
 ]  # fmt: skip
 SOME = {
     "units": ["NAU", "NMU", "NPU", "NALU", "INALU"],

@@ -65,7 +65,7 @@ def active_channels(
     layers = {
         name: part
         for name, part in network.named_modules()
-        if hasattr(part, "weight_in") and hasattr(part, "weight_out")
+        if hasattr(part, "weight_in") and (hasattr(part, "bias_in") or hasattr(part, "router"))
     }
     if not layers:
         raise UserError(f"active_channels: {type(network).__name__} has no feed-forward layers.")

@@ -11,7 +11,7 @@ from wug.core.configs import as_config
 from wug.core.errors import UserError
 from wug.core.schedules import Constant, Trapezoid
 from wug.study.experiment import Experiment, Layout
-from wug.study.trainings import Training, make_lots, registered
+from wug.study.trainings import Training, lot_name, make_lots, registered
 from wug.tasks.language.text_file import TextFile
 from wug.training.optimisers import Muon
 from wug.training.plan import Clip, Plan
@@ -143,7 +143,7 @@ def language_run(options: LanguageOptions) -> Experiment:
         name=NAME,
         title=f"Language model of {text}",
         settings={"network": as_config(options)},
-        lots=(replace(lot, name=f"{model}-{text}-{options.seed}".lower(), seeds=(options.seed,)),),
+        lots=(replace(lot, name=lot_name((model, text, options.seed)), seeds=(options.seed,)),),
         layout=Layout(
             rows=("model",), column="text", row_order=((model,),), column_order=(text,),
             measure="bits_per_character",

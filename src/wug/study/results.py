@@ -16,6 +16,7 @@ from wug.records import Record, RunStore, identity, read_run
 from wug.stats.measures import lookup
 from wug.study.catalog import make_catalog
 from wug.study.experiment import RunOptions
+from wug.study.trainings import lot_name
 from wug.training.kept_networks import load as load_network
 from wug.training.kept_networks import read_about
 from wug.training.work import WorkOptions, work
@@ -149,7 +150,7 @@ def load(name: str, device: str = "cpu") -> nn.Module:
         if isinstance(labels := (about := read_about(path)).get("labels"), dict) and "seed" in about
     }
     for record in best:
-        stem = "-".join(str(value) for value in record.key.values()).lower()
+        stem = lot_name(record.key.values())
         path = files.get(stem) or by_key.get(identity(record.key))
         if path is not None:
             network, task = load_network(path, device)

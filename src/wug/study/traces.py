@@ -103,7 +103,10 @@ def expert_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, 
     """Yield how a language model uses its experts, and how many hidden units are active."""
     if not isinstance(task, TextTask):
         return
-    active = active_channels(network, task, num_tokens=NUM_TOKENS)
+    try:
+        active = active_channels(network, task, num_tokens=NUM_TOKENS)
+    except UserError:  # a memory of keys and values instead of hidden units
+        return
     arrays: Arrays = {
         "active": active.mean.astype(np.float32),
         "active_deviation": active.deviation.astype(np.float32),

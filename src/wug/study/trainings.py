@@ -6,7 +6,8 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -140,6 +141,16 @@ class SizedLater(Registered):
         return registered(self.model, self.task, **self.options)(generator)
 
 
+def lot_name(values: Iterable[Any]) -> str:
+    """Return the name of a lot without a name of its own: the values of its labels.
+
+    Example:
+        >>> lot_name(("sigma_moe", "WT-S*", 0))
+        'sigma_moe-wt-s_-0'
+    """
+    return re.sub(r"[^a-z0-9_.-]+", "_", "-".join(map(str, values)).lower())
+
+
 def make_lots(
     cells: Mapping[Key, Training],
     *,
@@ -161,7 +172,7 @@ def make_lots(
     """
     lots: dict[str, dict[Key, Training]] = {}
     for key, cell in cells.items():
-        lots.setdefault(cell.lot or "-".join(key).lower(), {})[key] = cell
+        lots.setdefault(cell.lot or lot_name(key), {})[key] = cell
     made: list[Lot] = []
     for name, mine in lots.items():
         first = next(iter(mine.values()))

@@ -88,13 +88,13 @@ def test_more_experts_are_four_times_as_many():
     lots = {lot.name: lot for lot in experiment("scaling").lots}
     few = lots["sigma_moe-e8-0"].build.options["num_experts"]
     assert few == SIZES["smoke"]["E8"].experts["num_experts"]
-    assert lots["sigma_moe-e8*-0"].build.options["num_experts"] == 4 * few
+    assert lots["sigma_moe-e8_-0"].build.options["num_experts"] == 4 * few
 
 
 def test_layers_are_timed_and_weighed():
     lots = {lot.name: lot for lot in experiment("efficiency").lots}
     found = {}
-    for name in ("dense-n_e=16-0", "sigma_moe-n_e=16-0"):
+    for name in ("dense-n_e_16-0", "sigma_moe-n_e_16-0"):
         with torch.no_grad():  # as at the end of a training
             found[name] = efficiency.watch(8, 1)(initial_module(lots[name], 0), None)
     dense, sparse = found.values()

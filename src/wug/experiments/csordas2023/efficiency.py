@@ -2,7 +2,8 @@
 
 The cells: (layer, sizes). A forward and backward pass of a single layer on one processor core; the
 figures are of a graphics card. They have curves, the text comparisons: there are claims and no
-numbers. Seeds are repeated measurements.
+numbers. Seeds are repeated measurements. Other layers than those of the figures are measured at one
+size.
 
 References:
     csordas2023
@@ -21,13 +22,14 @@ from torch import Tensor, nn
 from wug.analysis.language_cost import saved_bytes
 from wug.core.schedules import Constant
 from wug.functional.output import Output
+from wug.models.transformer_xl import TransformerXL
 from wug.stats.measures import Measure
 from wug.study.claims import Claim
 from wug.study.experiment import Scale
 from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import larger
-from wug.study.trainings import Run, Training, registered
+from wug.study.trainings import Run, Training
 from wug.tasks.language.wug_test import WugTest
 from wug.training.plan import Plan
 
@@ -36,10 +38,23 @@ EXPERTS = {f"N_E={number}": (512, number, 128) for number in (4, 8, 16, 32, 64, 
 UNITS = {f"G={units}": (512, 32, units) for units in (32, 64, 128, 256)}
 FEATURES = {f"d={features}": (features, 32, 128) for features in (128, 256, 512, 1024)}
 COLUMNS = {**EXPERTS, **UNITS, **FEATURES}
-LAYERS = ("dense", "sigma_moe")
-TOKENS: Mapping[Scale, int] = {"smoke": 32, "laptop": 4_096, "paper": 32_768}
+COMPARED = ("dense", "sigma_moe")
+# What else can stand in a block, each beside the dense block of 16 experts of 128.
+OTHERS: Mapping[str, Mapping[str, Any]] = {
+    "top_k_mlp": {"hidden_features": 2_048, "top_k": 128},
+    "product_key_memory": {"num_sub_keys": 62, "top_k": 128, "feed_forward_heads": 4},
+    "peer": {"num_sub_keys": 45, "top_k": 32, "feed_forward_heads": 4},
+    "softmax_moe": {"num_experts": 16, "expert_features": 128, "top_k": 4},
+    "sparsely_gated_moe": {"num_experts": 16, "expert_features": 128, "top_k": 4},
+    "loss_free_moe": {"num_experts": 16, "expert_features": 128, "top_k": 4},
+    "sinkhorn_moe": {"num_experts": 16, "expert_features": 128, "top_k": 4},
+    "switch_moe": {"num_experts": 4, "expert_features": 512, "top_k": 1},
+}
+LAYERS = (*COMPARED, *OTHERS)
+USUAL = "N_E=16"
+TOKENS: Mapping[Scale, int] = {"smoke": 32, "laptop": 2_048, "paper": 32_768}
 SEEDS: Mapping[Scale, int] = {"smoke": 1, "laptop": 3, "paper": 3}
-REPEATS: Mapping[Scale, int] = {"smoke": 1, "laptop": 3, "paper": 5}
+REPEATS: Mapping[Scale, int] = {"smoke": 1, "laptop": 2, "paper": 5}
 SMOKE = ("N_E=4", "N_E=16")
 TASK = WugTest(length=4, num_blocks=1, train_bytes=200, held_out_bytes=100)
 
@@ -98,7 +113,11 @@ def watch(tokens: int, repeats: int) -> Callable[[nn.Module, Any], dict[str, flo
             forward().backward()
             seconds.append(time.process_time() - began)
         kept = saved_bytes(layer, forward)
-        return {"layer_seconds": median(seconds[1:]), "layer_bytes": float(kept)}
+        return {
+            "layer_seconds": median(seconds[1:]),
+            "layer_bytes": float(kept),
+            "layer_parameters": float(sum(one.numel() for one in layer.parameters())),
+        }
 
     return measure
 
@@ -113,7 +132,7 @@ def watch(tokens: int, repeats: int) -> Callable[[nn.Module, Any], dict[str, flo
     columns=COLUMNS,
     claims=CLAIMS,
     departures=(
-        "One core of a processor and 4,096 tokens at the laptop scale; the thesis has a graphics "
+        "One core of a processor and 2,048 tokens at the laptop scale; the thesis has a graphics "
         "card (RTX 3090) and 32,768 tokens.",
         "Memory is that of activations alone, without weights and their gradients.",
     ),
@@ -123,11 +142,13 @@ def watch(tokens: int, repeats: int) -> Callable[[nn.Module, Any], dict[str, flo
 )
 def efficiency(run: Run, layer: str, sizes: str) -> Training | None:
     """Measure the time and the memory of a dense block and of sigma-MoE."""
-    if run.scale == "smoke" and sizes not in SMOKE:
+    if (run.scale == "smoke" and sizes not in SMOKE) or (layer in OTHERS and sizes != USUAL):
         return None
     features, num_experts, units = COLUMNS[sizes]
     options: dict[str, Any] = {"features": features, "num_layers": 1, "memory_length": 0}
-    if layer == "dense":
+    if layer in OTHERS:
+        options |= {"feed_forward": layer, **OTHERS[layer]}
+    elif layer == "dense":
         options["hidden_features"] = num_experts * units
     else:
         options |= {"feed_forward": layer, "num_experts": num_experts, "expert_features": units,
@@ -136,10 +157,11 @@ def efficiency(run: Run, layer: str, sizes: str) -> Training | None:
                 engine="single")  # fmt: skip
     tokens, repeats = TOKENS[run.scale], REPEATS[run.scale]
     return Training(
-        build=registered("transformer_xl", TASK, **options),
+        # No registered model, so that the networks, which learn nothing, are not kept.
+        build=lambda generator: TransformerXL(256, **options, generator=generator),
         task=TASK,
         plan=plan,
         observe=watch(tokens, repeats),
         seeds=SEEDS[run.scale],
-        config={"tokens": tokens, "repeats": repeats},
+        config={"options": options, "tokens": tokens, "repeats": repeats},
     )

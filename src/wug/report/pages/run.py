@@ -50,7 +50,7 @@ def head(run: RunSource, siblings: list[RunSource]) -> Markup:
     ]
     agree, compared = run.table.agreement()
     seeds = len({record.seed for record in run.records})
-    known = ("routing", "memory", "symbols", "writing")
+    known = ("routing", "memory", "symbols", "writing", "experts")
     kinds = [kind for kind in known if run.traces_of(kind)]
     inside = Markup(" · ".join(tag("a", kind, href=run.page_of(kind)) for kind in kinds))
     about = [

@@ -1,0 +1,108 @@
+"""What feed-forward layers cost and give, from records alone."""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import mean
+
+from generators.results import NOTHING, main_result
+from wug.core import index
+from wug.experiments.csordas2023._language_judging import difference_cells
+from wug.records import Record
+from wug.stats.measures import lookup
+
+USUAL = "N_E=16"
+NAMES = {
+    "dense": "Dense", "softmax": "Softmax", "sigma_moe": "σ-MoE",
+    "no_regularisation": "σ-MoE without regularisation",
+}  # fmt: skip
+HEADINGS = (
+    "layer", "seeds", "bits per character", "parameters", "FLOPs of blocks per token",
+    "memory per token", "tokens per second", "evenness of experts",
+)  # fmt: skip
+
+
+def named(key: str) -> str:
+    """Return what a layer is called."""
+    if key in NAMES:
+        return NAMES[key]
+    return next((entry.name for entry in index.entries("layer") if entry.key == key), key)
+
+
+def averages(records: Sequence[Record], field: str, paths: Sequence[str]) -> Mapping[str, list]:
+    """Return the means of some numbers by the value of a field, in the order of the records."""
+    rows: dict[str, list[Record]] = {}
+    for record in records:
+        rows.setdefault(str(record.key[field]), []).append(record)
+    return {name: [average(own, path) for path in paths] for name, own in rows.items()}
+
+
+def average(records: Sequence[Record], path: str) -> float:
+    """Return the mean of a number over the records that have it; NaN if none has."""
+    found = [lookup(record.outcome, path) for record in records]
+    known = [value for value in found if value is not None]
+    return mean(known) if known else math.nan
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table; numbers stand right."""
+    line = ["---", *["---:"] * (len(headings) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (headings, line, *rows)) + "\n"
+
+
+def costs() -> str:
+    """Return time, memory and parameters of each layer, beside the dense block's."""
+    result = main_result("csordas2023.efficiency")
+    if result is None:
+        return NOTHING
+    records = [r for r in result.run.records() if r.key["sizes"] == USUAL]
+    paths = [f"observed.layer_{name}" for name in ("seconds", "bytes", "parameters")]
+    found = averages(records, "layer", paths)
+    dense = found["dense"]
+    rows = [
+        (
+            named(layer), f"{size / 1e6:.2f} M", f"{1e3 * seconds:.0f} ms",
+            f"{seconds / dense[0]:.2f}", f"{kept / 1e6:.1f} MB", f"{kept / dense[1]:.2f}",
+        )
+        for layer, (seconds, kept, size) in sorted(found.items(), key=lambda row: -row[1][0])
+    ]  # fmt: skip
+    return table(("layer", "parameters", "time", "of dense", "memory", "of dense"), rows)
+
+
+def gains() -> str:
+    """Return bits per character and the cost of the networks that were trained."""
+    result = main_result("csordas2023.sigma_moe")
+    if result is None:
+        return NOTHING
+    paths = (
+        "selected.test.bits_per_character", "observed.num_parameters",
+        "observed.mlp_flops_per_token", "observed.activation_bytes", "observed.tokens_per_second",
+        "observed.usage_entropy",
+    )  # fmt: skip
+    records = list(result.run.records())
+    found = averages(records, "model", paths)
+    seeds = {name: sum(r.key["model"] == name for r in records) for name in found}
+    rows = [
+        (
+            named(name), str(seeds[name]), f"{bits:.3f}", f"{size / 1e6:.2f} M",
+            f"{flops / 1e6:.2f} M", f"{kept / 1e3:.1f} kB", f"{speed:,.0f}",
+            "" if math.isnan(even) else f"{even:.2f}",
+        )
+        for name, (bits, size, flops, kept, speed, even) in found.items()
+    ]  # fmt: skip
+    return table(HEADINGS, rows)
+
+
+def differences() -> str:
+    """Return the differences to the dense network and between mixtures, with their intervals."""
+    result = main_result("csordas2023.sigma_moe")
+    if result is None:
+        return NOTHING
+    rows = []
+    for (pair, _), cell in difference_cells(list(result.run.records())).items():
+        first, second = pair.split(" - ")
+        if first == "sigma_moe":
+            block, seed = cell["by_block"], cell["by_seed"]
+            seeds = f"{seed.low:+.3f} to {seed.high:+.3f}" if seed.has_interval else "one seed"
+            rows.append((f"{named(first)} minus {named(second)}", f"{block.value:+.3f}",
+                         f"{block.low:+.3f} to {block.high:+.3f}", seeds))  # fmt: skip
+    return table(("", "bits per character", "95 % by blocks", "95 % by seeds"), rows)
