@@ -1,15 +1,19 @@
 """Claims and published numbers of the tables on memory."""
 
 import pytest
+import torch
 
 from wug.core import index
 from wug.experiments.csordas2023._dnc import VARIANTS, switches, with_learning
 from wug.experiments.csordas2023.babi import CLAIMS as BABI_CLAIMS
 from wug.experiments.csordas2023.dnc_copy import CLAIMS, COLUMN
+from wug.lab.answers import answer
 from wug.records import Record
 from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
+from wug.study.traces import routing_traces
+from wug.training.engine import initial_module
 
 TABLES = ("dnc_copy", "dnc_links", "dnc_recall", "dnc_key_value")
 
@@ -96,3 +100,18 @@ def test_the_printed_table_of_babi_and_its_contradiction():
     (evidence,) = verdicts["means_are_those_of_the_tasks"].evidence
     assert evidence == "dnc joint: the tasks average 17.51 %, 16.9 % is said"
     assert all(verdicts[c.key].verdict.value == "held" for c in BABI_CLAIMS if c.key not in broken)
+
+
+def test_the_dnc_of_table_lookup_answers_and_has_no_columns_to_be_traced():
+    options = RunOptions(scale="smoke", only=("dnc",), seeds=1)
+    lot = index.get("experiment", "csordas2023.ctl")(options).lots[0]
+    network = initial_module(lot, 0).eval()
+    memory = network.memory
+    assert (memory.masking, memory.deallocation, memory.sharpening) == (False, True, True)
+    assert list(routing_traces(network, lot.task)) == []
+    found = answer(network, lot.task, "101 d a b")
+    assert found["prediction"] in lot.task.classes and found["routing"] is None
+    # The answer is that of the last token, whatever padding follows.
+    tokens = torch.tensor([[1, 2, 3, 0, 0]])
+    short = network(tokens[:, :3], torch.tensor([3])).answer
+    torch.testing.assert_close(network(tokens, torch.tensor([3])).answer, short)
