@@ -5,6 +5,7 @@ import torch
 
 from wug.core import index
 from wug.core.errors import UserError
+from wug.functional.output import Output
 from wug.functional.streams import stream_key
 from wug.interfaces.registered import interface as get_interface
 from wug.records import config_hash, identity
@@ -62,6 +63,13 @@ def test_modules_fit_their_tasks(key):
             assert output.answer.shape == (*wanted.shape, task.num_target_tokens + 1)
         elif task.interface == "next_token":
             require_fit(lot)
+        elif task.interface == "steps":
+            try:
+                batch = task.batch("train", size=2)
+            except UserError as error:  # files that are not everywhere
+                pytest.skip(str(error))
+            answer = Output.of(initial_module(lot, seed=3)(batch.inputs)).answer
+            assert answer.shape == (*batch.asked.shape, task.out_features)
         else:
             x, y = task.batch("train", generator, size=4)
             assert initial_module(lot, seed=3)(x).shape == y.shape

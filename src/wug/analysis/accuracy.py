@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.output import Output
 from wug.sources.sequence_set import SequenceSet
 from wug.sources.table_lookup import write_problems
 from wug.stats.interval import Estimate
@@ -46,7 +47,8 @@ def answers(network: nn.Module, examples: SequenceSet, *, batch_size: int = 128)
     for items in examples.lengths.argsort(stable=True).split(batch_size):
         batch = examples[items]
         tokens = batch.tokens[:, : int(batch.lengths.max())].to(device, torch.int64)
-        found[items] = network(tokens, batch.lengths.to(device)).argmax(-1).to(found.device)
+        logits: Tensor = Output.of(network(tokens, batch.lengths.to(device))).answer
+        found[items] = logits.argmax(-1).to(found.device)
     return found
 
 

@@ -169,7 +169,8 @@ def _trace(network: nn.Module, tokens: Tensor, lengths: Tensor, needed: str) -> 
     device = next(network.parameters(), tokens).device
     trace: Any = getattr(network, "trace", None)
     found: dict[str, Tensor] = {}
-    if trace is not None:
+    # Recurrent networks have steps in time, and no columns.
+    if trace is not None and not getattr(network, "recurrent", False):
         found = trace(tokens.to(device, torch.int64), lengths.to(device))
     if needed not in found:
         raise UserError(

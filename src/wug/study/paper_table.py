@@ -60,6 +60,8 @@ class PaperTable:
         measures: Of its own, beside those that all experiments know or in their stead.
         measure: Name of what the table shows unless told otherwise (`wug.stats.measures`).
         baseline: Row that errors are relative to.
+        later: First labels of rows that came after the first records; they are no part of what two
+            runs must agree in, so that older folders can be continued.
         data_edition: Raised when the experiment draws other data than before.
     """
 
@@ -86,6 +88,7 @@ class PaperTable:
     measures: tuple[Measure, ...] = ()
     measure: str = "success"
     baseline: str | None = None
+    later: tuple[str, ...] = ()
     data_edition: int = 1
 
     def __call__(self, cell: Callable[..., Training | None]) -> Callable[[RunOptions], Experiment]:
@@ -229,7 +232,11 @@ class _Chosen:
             common = {"steps": run.steps, "streams": run.streams, "dtype": "float32"}
             return {**common, **self.table.settings(run)}
         # Two runs that share a folder must agree in the configuration of every cell.
-        configurations = {" ".join(key): cell.resolved for key, cell in self.every.items()}
+        configurations = {
+            " ".join(key): cell.resolved
+            for key, cell in self.every.items()
+            if key[0] not in self.table.later
+        }
         return {"scale": self.run.scale, "configurations": config_hash(configurations)}
 
     def _departures(self) -> tuple[str, ...]:

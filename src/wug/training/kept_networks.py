@@ -24,6 +24,7 @@ from wug.core.errors import UserError
 from wug.interfaces.registered import interface
 from wug.records import Json, write_atomic
 from wug.records.files import parse_json, plain_file
+from wug.training.plan import size_arguments
 
 PATTERN = "models/*.safetensors"
 # Of the JSON that says what a network is.
@@ -99,7 +100,8 @@ def task_of(about: Mapping[str, Any]) -> Any:
         return None
     make = index.get("task", str(about["task"]))
     serves = index.entry("model", about["model"]).details.get("interface")
-    if make.interface != serves:
+    # A network with an answer in every step can classify by its last one.
+    if make.interface != serves and (make.interface, serves) != ("classification", "steps"):
         raise UserError(
             f"lab: task {about['task']} is one of {make.interface}, and {about['model']} serves "
             f"{serves}."
@@ -133,7 +135,8 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[nn.Module, Any
     about = read_about(path)
     task = task_of(about)
     make = index.get("model", about["model"])
-    sizes = {} if task is None else interface(task.interface).sizes(task)
+    own = {} if task is None else interface(task.interface).sizes(task)
+    sizes = size_arguments(about["model"], own)
     options = tuples(about["model_options"])
     try:
         # First without memory: options that don't fit the file could ask for any amount of it.

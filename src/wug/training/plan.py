@@ -178,6 +178,21 @@ class Plan:
         return not alone and self.optimiser.pure() is not None
 
 
+def size_arguments(model: str, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Return the sizes of a task as arguments of a registered model.
+
+    One that answers in every step can also classify sequences: it then embeds tokens.
+
+    Example:
+        >>> size_arguments("dnc", {"num_tokens": 5, "num_classes": 2})
+        {'in_features': 5, 'out_features': 2, 'tokens': True}
+    """
+    if "num_tokens" in sizes and index.entry("model", model).details.get("interface") == "steps":
+        names = {"in_features": "num_tokens", "out_features": "num_classes"}
+        return {**{name: sizes[own] for name, own in names.items()}, "tokens": True}
+    return dict(sizes)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Registered:
     """Builds a registered model, or a class of the user's, for a task.
@@ -215,7 +230,8 @@ class Registered:
         if isinstance(make, str):
             make = index.get("model", make) if self.is_registered else index.import_target(make)
         if self.is_registered:
-            module: nn.Module = make(**self.sizes, **self.options, generator=generator)
+            sizes = size_arguments(self.name, self.sizes)
+            module: nn.Module = make(**sizes, **self.options, generator=generator)
             return module
         # A class of a user's draws from torch's global state, which stays as it was.
         with torch.random.fork_rng(devices=[]):

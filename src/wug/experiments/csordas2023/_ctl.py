@@ -5,6 +5,8 @@ Where the text and the code that made the numbers differ, these are the code's.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wug.core.schedules import Constant
 from wug.experiments.csordas2023 import _laptop
 from wug.experiments.csordas2023._networks import (
@@ -52,14 +54,29 @@ NDR = Setting(
     },
     plan=published_plan(30_000, Constant(1.5e-4), clip=5.0, decay=0.01),
 )  # fmt: skip
+# The memory has words as long as the controller's output, and no dropout.
+MEMORY = replace(
+    RECURRENT,
+    options={
+        "controller_features": 200, "embedding_features": 16, "num_cells": 21,
+        "word_features": 200, "num_reads": 4, "version": "as_published",
+    },
+)  # fmt: skip
+SMALL_MEMORY = {"num_cells": 21, "num_reads": 4, "controller_features": 128, "word_features": 32}
+TINY_MEMORY = {"num_cells": 4, "num_reads": 2, "controller_features": 8, "word_features": 4}
 PAPER: Settings = {
     "recurrent": RECURRENT,
+    "memory": MEMORY,
     "absolute": PLAIN.changed(embedding_dropout=0.1),
     "plain": PLAIN,
     "gated": GATED,
     "ndr": NDR,
 }
-SETTINGS: dict[Scale, Settings] = {"smoke": SMOKE, "laptop": _laptop.CTL, "paper": PAPER}
+SETTINGS: dict[Scale, Settings] = {
+    "smoke": {**SMOKE, "memory": replace(SMOKE["recurrent"], options=TINY_MEMORY)},
+    "laptop": {**_laptop.CTL, "memory": replace(_laptop.CTL["recurrent"], options=SMALL_MEMORY)},
+    "paper": PAPER,
+}
 
 # Departures of all tables on this task.
 AS_PUBLISHED = (

@@ -19,7 +19,7 @@ from wug.study.trainings import Training, registered
 from wug.training.optimisers import AdamW, Optimiser
 from wug.training.plan import Clip, Plan
 
-Family: TypeAlias = Literal["recurrent", "absolute", "plain", "gated", "ndr"]
+Family: TypeAlias = Literal["recurrent", "memory", "absolute", "plain", "gated", "ndr"]
 
 # Departures of several tables.
 FLOAT32 = "Training is in float32; the published runs of most rows have float16 where it is safe."

@@ -205,13 +205,14 @@ def best_rates(records: Sequence[Record]) -> Mapping[Key, Cell]:
         "paper": Size(seeds=5, steps=50_000, streams="independent"),
     },
     usual=below_paper(task=(QUERIES,)),
+    ranges="columns",
     claims=CLAIMS,
     departures=(
         "The table is ours: no paper has it. All models see the same data for the same number of "
         "steps, have about as many parameters, and are trained by Adam at two rates, of which the "
         "one with fewer errors on OOD validation counts.",
         "At laptop scale sequences are short, vocabularies small, and multi-query recall has "
-        "blanks in place of random tokens; only that task is trained unless --only names rows.",
+        "blanks in place of random tokens; only that task is trained unless --ranges names others.",
     ),
     cells=best_rates,
     row_units={**KEYS, **dict.fromkeys(("attention", "delta_rule", "delta_rule_negative"),
