@@ -57,7 +57,8 @@ bench-formulas: .venv/bench.stamp ## formulas against other methods; resumes; DA
 	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_feynman.py $(DATA)/feynman/FeynmanEquations.csv --methods wug pyoperon gplearn
 	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_feynman.py $(DATA)/feynman/FeynmanEquations.csv --methods wug pyoperon gplearn --noise 0.01
 	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_nist.py $(DATA)/nist
-	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_odes.py $(DATA)/odebench/strogatz_extended.json.gz
+	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_odes.py $(DATA)/odebench/strogatz_extended.json.gz --seconds 10
+	$(BIN)/python benchmarks/formula_summary.py
 
 clean: ## remove .venv and all that was built; runs/ stays
 	rm -rf .venv build dist site .*_cache .hypothesis
