@@ -21,6 +21,7 @@ from wug.cli.cite import cite
 from wug.cli.data import data
 from wug.cli.fit import fit
 from wug.cli.list import list_
+from wug.cli.masks import masks
 from wug.cli.pack import pack
 from wug.cli.predict import predict
 from wug.cli.report import report
@@ -54,6 +55,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "run": run,
     "show": show,
     "card": card,
+    "masks": masks,
     "report": report,
     "serve": serve,
     "list": list_,

@@ -185,7 +185,7 @@ def compiled_loops_agree(compile_):
         masked(way, weight, logits, uniform),
     )
     assert_close(
-        compile_(hashed_gradient)(way, gradient, weight, logits, key, step),
+        compile_(hashed_gradient)(way, list(gradient), weight, logits, key, step),
         masked_gradient(way, gradient, weight, logits, uniform),
         atol=1e-5, rtol=1e-4,
     )  # fmt: skip
