@@ -83,14 +83,14 @@ def masked(way: Way, weight: Tensor, logits: Tensor, uniform: Tensor) -> Tensor:
 
 
 def masked_gradient(
-    way: Way, gradient: Tensor, weight: Tensor, logits: Tensor, uniform: Tensor
+    way: Way, gradient: Tensor, weight: Tensor, logits: Tensor, uniform: Tensor, alpha: Tensor
 ) -> Tensor:
-    """Return the gradient of the logits from that of the masked parameter: its own backward.
+    """Return the gradient of the logits, regulariser included, from that of the masked parameter.
 
     Shape:
         gradient, uniform (sample, weight); weight, logits (weight,) -> (weight,).
     """
-    return weight * (gradient * way.slope(logits, uniform)).sum(0)
+    return weight * (gradient * way.slope(logits, uniform)).sum(0) + alpha * way.cost_slope(logits)
 
 
 def hashed(key: Tensor, step: Tensor, samples: int, number: int) -> Tensor:
@@ -106,13 +106,14 @@ def hashed_masked(
 
 
 def hashed_gradient(
-    way: Way, gradients: list[Tensor], weight: Tensor, logits: Tensor, key: Tensor, step: Tensor
-) -> Tensor:
+    way: Way, gradients: list[Tensor], weight: Tensor, logits: Tensor, key: Tensor, step: Tensor,
+    alpha: Tensor,
+) -> Tensor:  # fmt: skip
     """Return what `masked_gradient` does; the noise is drawn again instead of being kept."""
     uniform = hashed(key, step, len(gradients), logits.shape[0])
     # Sample by sample, so that a compiler needs no copy of all gradients beside each other.
     terms = [g * way.slope(logits, uniform[index]) for index, g in enumerate(gradients)]
-    return weight * sum(terms[1:], terms[0])
+    return weight * sum(terms[1:], terms[0]) + alpha * way.cost_slope(logits)
 
 
 class MaskTraining:
@@ -220,7 +221,9 @@ class MaskTraining:
             self._drawn[group, index] = drawn
         return self._drawn[group, index]
 
-    def _logit_gradients(self, way: Way, step: Tensor, gradients: Gradients) -> dict[str, Tensor]:
+    def _logit_gradients(
+        self, way: Way, step: Tensor, gradients: Gradients, alpha: Tensor
+    ) -> dict[str, Tensor]:
         """Return the gradients of the logits, (seed, gate) for each group."""
         gates, logits = self.gates, self.gates.split(self.logits)
         found: dict[str, Tensor] = {}
@@ -228,7 +231,7 @@ class MaskTraining:
         for name, gradient in gradients.items():
             group, weight = gates.group(name), self.weights[name]
             if name in gates.blocks:
-                whole = torch.stack([torch.stack(samples) for samples in gradient])
+                whole = torch.stack([torch.stack(list(samples)) for samples in gradient])
                 total = gates.blocks[name].gather(whole * weight, 2)
                 sums[group] = sums[group] + total if group in sums else total
                 continue
@@ -237,17 +240,18 @@ class MaskTraining:
             for i, samples in enumerate(gradient):
                 mine = [one.reshape(-1) for one in samples]
                 if self.compiled:
-                    rows.append(self._gradient(way, mine, flat, own[i], keys[i], step))
+                    rows.append(self._gradient(way, mine, flat, own[i], keys[i], step, alpha))
                 else:
                     uniform = self.uniform(group, i, len(mine))
-                    rows.append(masked_gradient(way, torch.stack(mine), flat, own[i], uniform))
+                    whole = torch.stack(mine)
+                    rows.append(masked_gradient(way, whole, flat, own[i], uniform, alpha))
             found[group] = rows[0].unsqueeze(0) if len(rows) == 1 else torch.stack(rows)
         for group, total in sums.items():
             own = logits[group]
             slopes = [
                 way.slope(own[i], self.uniform(group, i, total.shape[1])) for i in range(len(own))
             ]
-            found[group] = (total * torch.stack(slopes)).sum(1)
+            found[group] = (total * torch.stack(slopes)).sum(1) + alpha * way.cost_slope(own)
         return found
 
     def _gradients(self, masked: dict[str, Tensor], parts: Any, number: int) -> Gradients:
@@ -324,9 +328,9 @@ class MaskTraining:
     @torch.no_grad()
     def _move(self, way: Way, when: Tensor, gradients: Gradients, rows: int) -> None:
         """Add the regulariser, clip each seed's gradient, and let Adam step."""
-        own = self._logit_gradients(way, when, gradients)
+        alpha = torch.tensor(self.setting.beta / rows, device=self.device)
+        own = self._logit_gradients(way, when, gradients, alpha)
         total = torch.cat([own[group] for group in self.gates.numbers], -1)
-        total.add_(way.cost_slope(self.logits), alpha=self.setting.beta / rows)
         for group in self.pinned:
             self.gates.split(total)[group].zero_()
         if self.setting.clip is not None:
