@@ -13,6 +13,7 @@ from wug.tasks.extrapolation.single_module import SingleModule as SingleModule
 from wug.tasks.extrapolation.static_arithmetic import StaticArithmetic as StaticArithmetic
 from wug.tasks.modularity.add_mul import AddMul as AddMul
 from wug.tasks.modularity.double_addition import DoubleAddition as DoubleAddition
+from wug.tasks.modularity.image_classes import ImageClasses as ImageClasses
 from wug.tasks.productivity.ctl import CTL as CTL
 from wug.tasks.productivity.listops import ListOps as ListOps
 from wug.tasks.productivity.mathematics import Mathematics as Mathematics

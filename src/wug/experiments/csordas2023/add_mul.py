@@ -10,12 +10,12 @@ References:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -26,6 +26,7 @@ from wug.experiments.csordas2023._masks import (
     DEVIATIONS,
     Masking,
     masking,
+    mean_of,
     share,
     train_all,
     under_masks,
@@ -123,15 +124,15 @@ def measure_masks(network: nn.Module, task: AddMul, *, how: Masking) -> Mapping[
     hidden = [value for one in shares.values() for name, value in one.items() if name not in ends]
     add, mul = masks["add"], masks["mul"]
     found |= {
-        "sharing_outer": float(np.nanmean(outer)),
-        "sharing_hidden": float(np.nanmean(hidden)),
+        "sharing_outer": mean_of(outer),
+        "sharing_hidden": mean_of(hidden),
         "sharing_add": (add & mul).count / max(add.count, 1),
         "total_sharing": total_sharing([add, mul]),
         "mask_iou": iou(add, mul),
         "mask_io_min": io_min(add, mul),
         "weight_ratio": mul.count / max(add.count, 1),
     }
-    return {name: value for name, value in found.items() if np.isfinite(value)}
+    return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
 def _keeps(table: Table) -> Judgement:
