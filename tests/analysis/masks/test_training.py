@@ -181,7 +181,7 @@ def compiled_loops_agree(compile_):
     key, step, way = torch.tensor([7, 8]), torch.tensor(3), WAYS["gumbel"]
     uniform, alpha = hashed(key, step, 4, 50), torch.tensor(0.1)
     assert_close(
-        compile_(hashed_masked)(way, weight, logits, key, step, 4),
+        torch.stack(compile_(hashed_masked)(way, weight, logits, key, step, 4)),
         masked(way, weight, logits, uniform),
     )
     assert_close(

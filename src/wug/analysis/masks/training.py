@@ -30,8 +30,8 @@ WORTH_COMPILING = 2_000_000_000
 # From so many gates on a sample fills a core, and a program of several has nothing to save.
 FILLS_A_CORE = 1_000_000
 
-Gradients = dict[str, list[Sequence[Tensor]]]
-"""Of masked parameters: for each seed, one for each sample."""
+Nested = dict[str, list[Sequence[Tensor]]]
+"""Masked parameters or their gradients: for each seed, one for each sample."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,9 +100,10 @@ def hashed(key: Tensor, step: Tensor, samples: int, number: int) -> Tensor:
 
 def hashed_masked(
     way: Way, weight: Tensor, logits: Tensor, key: Tensor, step: Tensor, samples: int
-) -> Tensor:
-    """Return what `masked` does, in one loop with the noise."""
-    return masked(way, weight, logits, hashed(key, step, samples, logits.shape[0]))
+) -> list[Tensor]:
+    """Return what `masked` does, sample by sample, in one loop with the noise."""
+    uniform = hashed(key, step, samples, logits.shape[0])
+    return [weight * way.sample(logits, uniform[index]) for index in range(samples)]
 
 
 def hashed_gradient(
@@ -166,7 +167,7 @@ class MaskTraining:
         drawn = setting.steps * setting.samples * len(setting.seeds) * gates.total
         compiled = drawn >= WORTH_COMPILING if setting.compiled is None else setting.compiled
         self.compiled = compiled
-        self._masked: Callable[..., Tensor] = hashed_masked
+        self._masked: Callable[..., list[Tensor]] = hashed_masked
         self._gradient: Callable[..., Tensor] = hashed_gradient
         if compiled:
             self._masked = torch.compile(hashed_masked, dynamic=True)
@@ -178,30 +179,25 @@ class MaskTraining:
         """How much of the training is done."""
         return self.step_number / self.setting.steps
 
-    def _samples(self, way: Way, step: Tensor, number: int) -> dict[str, Tensor]:
-        """Return the masked parameters, (seed, sample, parameter's shape) each."""
+    def _samples(self, way: Way, step: Tensor, number: int) -> Nested:
+        """Return the masked parameters, for each seed and sample."""
         gates, logits = self.gates, self.gates.split(self.logits)
-        found = {}
-        values: dict[str, Tensor] = {}
+        found: Nested = {}
         for name, weight in self.weights.items():
-            group = gates.group(name)
-            own = logits[group]
-            if name not in gates.blocks:
-                flat = weight.reshape(-1)
-                rows = [
-                    self._masked(way, flat, own[i], self.keys[group][i], step, number)
-                    if self.compiled
-                    else masked(way, flat, own[i], self.uniform(group, i, number))
-                    for i in range(len(own))
-                ]
-                whole = rows[0].unsqueeze(0) if len(rows) == 1 else torch.stack(rows)
-                found[name] = whole.view(len(own), number, *weight.shape)
-                continue
-            if group not in values:
-                values[group] = torch.stack(
-                    [way.sample(own[i], self.uniform(group, i, number)) for i in range(len(own))]
-                )
-            found[name] = weight * gates.factors(name, values[group])
+            group, flat = gates.group(name), weight.reshape(-1)
+            own, keys = logits[group], self.keys[group]
+            rows: list[Sequence[Tensor]] = []
+            for i in range(len(own)):
+                if name in gates.blocks:
+                    gate = way.sample(own[i], self.uniform(group, i, number))
+                    rows.append((weight * gates.factors(name, gate)).unbind(0))
+                    continue
+                if self.compiled:
+                    mine: Sequence[Tensor] = self._masked(way, flat, own[i], keys[i], step, number)
+                else:
+                    mine = masked(way, flat, own[i], self.uniform(group, i, number)).unbind(0)
+                rows.append([one.view(weight.shape) for one in mine])
+            found[name] = rows
         return found
 
     def uniform(self, group: str, index: int, number: int) -> Tensor:
@@ -222,7 +218,7 @@ class MaskTraining:
         return self._drawn[group, index]
 
     def _logit_gradients(
-        self, way: Way, step: Tensor, gradients: Gradients, alpha: Tensor
+        self, way: Way, step: Tensor, gradients: Nested, alpha: Tensor
     ) -> dict[str, Tensor]:
         """Return the gradients of the logits, (seed, gate) for each group."""
         gates, logits = self.gates, self.gates.split(self.logits)
@@ -254,7 +250,7 @@ class MaskTraining:
             found[group] = (total * torch.stack(slopes)).sum(1) + alpha * way.cost_slope(own)
         return found
 
-    def _gradients(self, masked: dict[str, Tensor], parts: Any, number: int) -> Gradients:
+    def _gradients(self, masked: Nested, parts: Any, number: int) -> Nested:
         """Return the gradients of the masked parameters, and note the mean loss."""
         if self._stacks is not False:
             try:
@@ -273,9 +269,12 @@ class MaskTraining:
         loss: Tensor = self._apply({**self.rest, **values}, batch)
         return loss
 
-    def _at_once(self, masked: dict[str, Tensor], parts: Any, number: int) -> Gradients:
+    def _at_once(self, masked: Nested, parts: Any, number: int) -> Nested:
         """Run all seeds and samples as one program."""
-        leaves = {name: value.detach().requires_grad_() for name, value in masked.items()}
+        leaves = {
+            name: torch.stack([torch.stack(list(seed)) for seed in seeds]).requires_grad_()
+            for name, seeds in masked.items()
+        }
         losses: Tensor = vmap(vmap(self._one), in_dims=(0, None))(leaves, parts)
         found = torch.autograd.grad(
             losses.mean(1).sum(), list(leaves.values()), allow_unused=True, materialize_grads=True
@@ -283,12 +282,12 @@ class MaskTraining:
         self.losses.append(float(losses.detach().mean()))
         return {n: [seed.unbind(0) for seed in g] for n, g in zip(leaves, found, strict=True)}
 
-    def _in_turn(self, masked: dict[str, Tensor], parts: Any, number: int) -> Gradients:
+    def _in_turn(self, masked: Nested, parts: Any, number: int) -> Nested:
         """Run one sample after the other, each with leaves of its own."""
-        gradients: Gradients = {name: [[] for _ in self.setting.seeds] for name in masked}
+        gradients: Nested = {name: [[] for _ in self.setting.seeds] for name in masked}
         total = 0.0
         for i, k in product(range(len(self.setting.seeds)), range(number)):
-            leaves = {name: v[i, k].detach().requires_grad_() for name, v in masked.items()}
+            leaves = {name: v[i][k].detach().requires_grad_() for name, v in masked.items()}
             loss = self._one(leaves, part(parts, k)) / number
             found = torch.autograd.grad(
                 loss, list(leaves.values()), allow_unused=True, materialize_grads=True
@@ -326,7 +325,7 @@ class MaskTraining:
         self.step_number += 1
 
     @torch.no_grad()
-    def _move(self, way: Way, when: Tensor, gradients: Gradients, rows: int) -> None:
+    def _move(self, way: Way, when: Tensor, gradients: Nested, rows: int) -> None:
         """Add the regulariser, clip each seed's gradient, and let Adam step."""
         alpha = torch.tensor(self.setting.beta / rows, device=self.device)
         own = self._logit_gradients(way, when, gradients, alpha)
