@@ -23,6 +23,7 @@ from wug.cli.doctor import doctor
 from wug.cli.fit import fit
 from wug.cli.list import list_
 from wug.cli.lm import lm
+from wug.cli.masks import masks
 from wug.cli.pack import pack
 from wug.cli.predict import predict
 from wug.cli.report import report
@@ -59,6 +60,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "lm": lm,
     "show": show,
     "card": card,
+    "masks": masks,
     "report": report,
     "serve": serve,
     "list": list_,

@@ -13,6 +13,7 @@ from wug.models.recurrent_network import RecurrentNetwork as RecurrentNetwork
 from wug.models.recurrent_stack import RecurrentStack as RecurrentStack
 from wug.models.repeated_lstm import RepeatedLSTM as RepeatedLSTM
 from wug.models.sequence_fold import SequenceFold as SequenceFold
+from wug.models.simple_cnn import SimpleCNN as SimpleCNN
 from wug.models.step_lstm import StepLSTM as StepLSTM
 from wug.models.transformer import Transformer as Transformer
 from wug.models.transformer_xl import TransformerXL as TransformerXL

@@ -22,6 +22,7 @@ from wug.tasks.memory.key_value import KeyValue as KeyValue
 from wug.tasks.memory.multi_query_recall import MultiQueryRecall as MultiQueryRecall
 from wug.tasks.modularity.add_mul import AddMul as AddMul
 from wug.tasks.modularity.double_addition import DoubleAddition as DoubleAddition
+from wug.tasks.modularity.image_classes import ImageClasses as ImageClasses
 from wug.tasks.productivity.ctl import CTL as CTL
 from wug.tasks.productivity.listops import ListOps as ListOps
 from wug.tasks.productivity.mathematics import Mathematics as Mathematics

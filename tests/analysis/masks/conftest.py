@@ -8,14 +8,16 @@ import torch
 from wug.analysis.masks.find import find_masks
 from wug.analysis.masks.planted import PLANTED
 
-# Programs need all of many weights at once: a weaker regulariser, more samples, more steps.
+# Programs need all of many weights at once: they begin with nearly all.
 SETTINGS = {
     "tables": {"beta": 3e-3, "steps": 300, "learning_rate": 0.05, "samples": 8},
-    "programs": {"beta": 3e-4, "steps": 600, "learning_rate": 0.1, "samples": 16},
-}
+    "programs": {
+        "beta": 1e-3, "steps": 300, "learning_rate": 0.05, "samples": 8, "probability": 0.98,
+    },
+}  # fmt: skip
 
 
-def repeated(batch, rows=64):
+def repeated(batch, rows=72):
     """Return a batch with all problems several times, in another order."""
     number = len(batch[0])
     generator = torch.Generator().manual_seed(0)
@@ -31,7 +33,8 @@ def planted_masks(name):
     controls = ("shuffled", "random_mask", "seeds", "ablations") if name == "two_tables" else ()
     found = find_masks(
         planted.model, data, planted.loss, score=planted.score, evaluation=planted.functions,
-        seeds=2, controls=controls, shares=(0.0, 0.1, 0.2, 0.5, 1.0), progress=False,
+        seeds=1 if "programs" in name else 2, controls=controls,
+        shares=(0.0, 0.1, 0.2, 0.5, 1.0), progress=False,
         **SETTINGS["programs" if "programs" in name else "tables"],
     )  # fmt: skip
     return planted, found

@@ -179,14 +179,14 @@ def compiled_loops_agree(compile_):
     weight, logits = torch.randn(2, 50, generator=generator)
     gradient = torch.randn(4, 50, generator=generator)
     key, step, way = torch.tensor([7, 8]), torch.tensor(3), WAYS["gumbel"]
-    uniform = hashed(key, step, 4, 50)
+    uniform, alpha = hashed(key, step, 4, 50), torch.tensor(0.1)
     assert_close(
-        compile_(hashed_masked)(way, weight, logits, key, step, 4),
+        torch.stack(compile_(hashed_masked)(way, weight, logits, key, step, 4)),
         masked(way, weight, logits, uniform),
     )
     assert_close(
-        compile_(hashed_gradient)(way, gradient, weight, logits, key, step),
-        masked_gradient(way, gradient, weight, logits, uniform),
+        compile_(hashed_gradient)(way, list(gradient), weight, logits, key, step, alpha),
+        masked_gradient(way, gradient, weight, logits, uniform, alpha),
         atol=1e-5, rtol=1e-4,
     )  # fmt: skip
 

@@ -119,7 +119,7 @@ class Gates:
         shape = self.shapes[name]
         if name in self.blocks:
             return self.blocks[name].spread(gates, shape)
-        return gates.reshape(*gates.shape[:-1], *shape)
+        return gates.reshape((*gates.shape[:-1], *shape))
 
     def expand(self, flat: Tensor) -> dict[str, Tensor]:
         """Return one number for each weight of every masked parameter, from a row of all gates."""

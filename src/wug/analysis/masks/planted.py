@@ -19,7 +19,7 @@ from wug.analysis.masks.mask import Mask, model_hash
 from wug.core.errors import UserError, require_at_least
 
 # Logits of a right answer, and of attention to the right column.
-SCALE, SHARP = 8.0, 12.0
+SCALE, SHARP = 8.0, 8.0
 Batch = tuple[Tensor, Tensor]
 
 
@@ -232,8 +232,9 @@ def two_programs(num_symbols: int = 3, *, shared: bool = False) -> Planted:
         for symbol in range(n):
             value[head * n + symbol, symbol] = 1
             owners["value"][head * n + symbol, symbol] = bits
-    # Half an input less than all of them: attention is never perfectly sharp.
-    threshold = torch.full((num_units,), 1.5)
+    # A quarter above all inputs but one: attention is never perfectly sharp, and what is fetched
+    # half, without a query or key, still has a slope.
+    threshold = torch.full((num_units,), 1.25)
     for symbol in range(n):  # reverse: fetched symbol + program
         into[symbol, [size + symbol, n + 2]] = 1
         owners["into"][symbol, [size + symbol, n + 2]] = 1
@@ -246,7 +247,7 @@ def two_programs(num_symbols: int = 3, *, shared: bool = False) -> Planted:
                 parts = [own, offset + other, n + column, n + 3]
                 into[unit, parts] = 1
                 owners["into"][unit, parts] = 2
-                threshold[unit] = 3.5
+                threshold[unit] = 3.25
                 answer = min(own, other) if column == 0 else max(own, other)
                 out[answer, unit] = SCALE
                 owners["out"][answer, unit] = 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import torch
@@ -26,6 +27,11 @@ from wug.training.objective import with_tensors
 
 # A compiled loop pays once so many numbers are drawn in all.
 WORTH_COMPILING = 2_000_000_000
+# From so many gates on a sample fills a core, and a program of several has nothing to save.
+FILLS_A_CORE = 1_000_000
+
+Nested = dict[str, list[Sequence[Tensor]]]
+"""Masked parameters or their gradients: for each seed, one for each sample."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +83,14 @@ def masked(way: Way, weight: Tensor, logits: Tensor, uniform: Tensor) -> Tensor:
 
 
 def masked_gradient(
-    way: Way, gradient: Tensor, weight: Tensor, logits: Tensor, uniform: Tensor
+    way: Way, gradient: Tensor, weight: Tensor, logits: Tensor, uniform: Tensor, alpha: Tensor
 ) -> Tensor:
-    """Return the gradient of the logits from that of the masked parameter: its own backward.
+    """Return the gradient of the logits, regulariser included, from that of the masked parameter.
 
     Shape:
         gradient, uniform (sample, weight); weight, logits (weight,) -> (weight,).
     """
-    return weight * (gradient * way.slope(logits, uniform)).sum(0)
+    return weight * (gradient * way.slope(logits, uniform)).sum(0) + alpha * way.cost_slope(logits)
 
 
 def hashed(key: Tensor, step: Tensor, samples: int, number: int) -> Tensor:
@@ -94,17 +100,21 @@ def hashed(key: Tensor, step: Tensor, samples: int, number: int) -> Tensor:
 
 def hashed_masked(
     way: Way, weight: Tensor, logits: Tensor, key: Tensor, step: Tensor, samples: int
-) -> Tensor:
-    """Return what `masked` does, in one loop with the noise."""
-    return masked(way, weight, logits, hashed(key, step, samples, logits.shape[0]))
+) -> list[Tensor]:
+    """Return what `masked` does, sample by sample, in one loop with the noise."""
+    uniform = hashed(key, step, samples, logits.shape[0])
+    return [weight * way.sample(logits, uniform[index]) for index in range(samples)]
 
 
 def hashed_gradient(
-    way: Way, gradient: Tensor, weight: Tensor, logits: Tensor, key: Tensor, step: Tensor
-) -> Tensor:
+    way: Way, gradients: list[Tensor], weight: Tensor, logits: Tensor, key: Tensor, step: Tensor,
+    alpha: Tensor,
+) -> Tensor:  # fmt: skip
     """Return what `masked_gradient` does; the noise is drawn again instead of being kept."""
-    uniform = hashed(key, step, gradient.shape[0], gradient.shape[1])
-    return masked_gradient(way, gradient, weight, logits, uniform)
+    uniform = hashed(key, step, len(gradients), logits.shape[0])
+    # Sample by sample, so that a compiler needs no copy of all gradients beside each other.
+    terms = [g * way.slope(logits, uniform[index]) for index, g in enumerate(gradients)]
+    return weight * sum(terms[1:], terms[0]) + alpha * way.cost_slope(logits)
 
 
 class MaskTraining:
@@ -152,11 +162,12 @@ class MaskTraining:
         self.step_number = 0
         self.losses: list[float] = []
         self._apply = with_tensors(model, lambda network, batch: call(loss, network, batch))
-        self._stacks: bool | None = False if not stackable(model) else None
+        large = gates.total >= FILLS_A_CORE
+        self._stacks: bool | None = False if large or not stackable(model) else None
         drawn = setting.steps * setting.samples * len(setting.seeds) * gates.total
         compiled = drawn >= WORTH_COMPILING if setting.compiled is None else setting.compiled
         self.compiled = compiled
-        self._masked: Callable[..., Tensor] = hashed_masked
+        self._masked: Callable[..., list[Tensor]] = hashed_masked
         self._gradient: Callable[..., Tensor] = hashed_gradient
         if compiled:
             self._masked = torch.compile(hashed_masked, dynamic=True)
@@ -168,30 +179,25 @@ class MaskTraining:
         """How much of the training is done."""
         return self.step_number / self.setting.steps
 
-    def _samples(self, way: Way, step: Tensor, number: int) -> dict[str, Tensor]:
-        """Return the masked parameters, (seed, sample, parameter's shape) each."""
+    def _samples(self, way: Way, step: Tensor, number: int) -> Nested:
+        """Return the masked parameters, for each seed and sample."""
         gates, logits = self.gates, self.gates.split(self.logits)
-        found = {}
-        values: dict[str, Tensor] = {}
+        found: Nested = {}
         for name, weight in self.weights.items():
-            group = gates.group(name)
-            own = logits[group]
-            if name not in gates.blocks:
-                flat = weight.reshape(-1)
-                rows = [
-                    self._masked(way, flat, own[i], self.keys[group][i], step, number)
-                    if self.compiled
-                    else masked(way, flat, own[i], self.uniform(group, i, number))
-                    for i in range(len(own))
-                ]
-                whole = rows[0].unsqueeze(0) if len(rows) == 1 else torch.stack(rows)
-                found[name] = whole.view(len(own), number, *weight.shape)
-                continue
-            if group not in values:
-                values[group] = torch.stack(
-                    [way.sample(own[i], self.uniform(group, i, number)) for i in range(len(own))]
-                )
-            found[name] = weight * gates.factors(name, values[group])
+            group, flat = gates.group(name), weight.reshape(-1)
+            own, keys = logits[group], self.keys[group]
+            rows: list[Sequence[Tensor]] = []
+            for i in range(len(own)):
+                if name in gates.blocks:
+                    gate = way.sample(own[i], self.uniform(group, i, number))
+                    rows.append((weight * gates.factors(name, gate)).unbind(0))
+                    continue
+                if self.compiled:
+                    mine: Sequence[Tensor] = self._masked(way, flat, own[i], keys[i], step, number)
+                else:
+                    mine = masked(way, flat, own[i], self.uniform(group, i, number)).unbind(0)
+                rows.append([one.view(weight.shape) for one in mine])
+            found[name] = rows
         return found
 
     def uniform(self, group: str, index: int, number: int) -> Tensor:
@@ -212,7 +218,7 @@ class MaskTraining:
         return self._drawn[group, index]
 
     def _logit_gradients(
-        self, way: Way, step: Tensor, gradients: dict[str, Tensor]
+        self, way: Way, step: Tensor, gradients: Nested, alpha: Tensor
     ) -> dict[str, Tensor]:
         """Return the gradients of the logits, (seed, gate) for each group."""
         gates, logits = self.gates, self.gates.split(self.logits)
@@ -221,49 +227,76 @@ class MaskTraining:
         for name, gradient in gradients.items():
             group, weight = gates.group(name), self.weights[name]
             if name in gates.blocks:
-                total = gates.blocks[name].gather(gradient * weight, 2)
+                whole = torch.stack([torch.stack(list(samples)) for samples in gradient])
+                total = gates.blocks[name].gather(whole * weight, 2)
                 sums[group] = sums[group] + total if group in sums else total
                 continue
             own, keys, flat = logits[group], self.keys[group], weight.reshape(-1)
             rows = []
-            for i in range(len(own)):
-                mine = gradient[i].flatten(1)
+            for i, samples in enumerate(gradient):
+                mine = [one.reshape(-1) for one in samples]
                 if self.compiled:
-                    rows.append(self._gradient(way, mine, flat, own[i], keys[i], step))
+                    rows.append(self._gradient(way, mine, flat, own[i], keys[i], step, alpha))
                 else:
                     uniform = self.uniform(group, i, len(mine))
-                    rows.append(masked_gradient(way, mine, flat, own[i], uniform))
-            found[group] = torch.stack(rows)
+                    whole = torch.stack(mine)
+                    rows.append(masked_gradient(way, whole, flat, own[i], uniform, alpha))
+            found[group] = rows[0].unsqueeze(0) if len(rows) == 1 else torch.stack(rows)
         for group, total in sums.items():
             own = logits[group]
             slopes = [
                 way.slope(own[i], self.uniform(group, i, total.shape[1])) for i in range(len(own))
             ]
-            found[group] = (total * torch.stack(slopes)).sum(1)
+            found[group] = (total * torch.stack(slopes)).sum(1) + alpha * way.cost_slope(own)
         return found
 
-    def _losses(self, leaves: dict[str, Tensor], parts: Any, number: int) -> Tensor:
-        """Return the loss of each seed and sample."""
-
-        def one(values: dict[str, Tensor], batch: Any) -> Tensor:
-            return self._apply({**self.rest, **values}, batch)  # type: ignore[no-any-return]
-
+    def _gradients(self, masked: Nested, parts: Any, number: int) -> Nested:
+        """Return the gradients of the masked parameters, and note the mean loss."""
         if self._stacks is not False:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error", UserWarning)  # an operation without a rule
-                    result: Tensor = vmap(vmap(one), in_dims=(0, None))(leaves, parts)
+                    found = self._at_once(masked, parts, number)
                 self._stacks = True
-                return result
+                return found
             except (RuntimeError, NotImplementedError, ValueError, TypeError, UserWarning):
                 if self._stacks:  # it had worked before: the fault is another one
                     raise
                 self._stacks = False
-        rows = [
-            [one({n: v[i, k] for n, v in leaves.items()}, part(parts, k)) for k in range(number)]
-            for i in range(len(self.setting.seeds))
-        ]
-        return torch.stack([torch.stack(row) for row in rows])
+        return self._in_turn(masked, parts, number)
+
+    def _one(self, values: dict[str, Tensor], batch: Any) -> Tensor:
+        loss: Tensor = self._apply({**self.rest, **values}, batch)
+        return loss
+
+    def _at_once(self, masked: Nested, parts: Any, number: int) -> Nested:
+        """Run all seeds and samples as one program."""
+        leaves = {
+            name: torch.stack([torch.stack(list(seed)) for seed in seeds]).requires_grad_()
+            for name, seeds in masked.items()
+        }
+        losses: Tensor = vmap(vmap(self._one), in_dims=(0, None))(leaves, parts)
+        found = torch.autograd.grad(
+            losses.mean(1).sum(), list(leaves.values()), allow_unused=True, materialize_grads=True
+        )
+        self.losses.append(float(losses.detach().mean()))
+        return {n: [seed.unbind(0) for seed in g] for n, g in zip(leaves, found, strict=True)}
+
+    def _in_turn(self, masked: Nested, parts: Any, number: int) -> Nested:
+        """Run one sample after the other, each with leaves of its own."""
+        gradients: Nested = {name: [[] for _ in self.setting.seeds] for name in masked}
+        total = 0.0
+        for i, k in product(range(len(self.setting.seeds)), range(number)):
+            leaves = {name: v[i][k].detach().requires_grad_() for name, v in masked.items()}
+            loss = self._one(leaves, part(parts, k)) / number
+            found = torch.autograd.grad(
+                loss, list(leaves.values()), allow_unused=True, materialize_grads=True
+            )
+            for name, gradient in zip(leaves, found, strict=True):
+                gradients[name][i].append(gradient)  # type: ignore[attr-defined]
+            total += float(loss.detach())
+        self.losses.append(total / len(self.setting.seeds))
+        return gradients
 
     @property
     def stacks(self) -> bool | None:
@@ -279,44 +312,30 @@ class MaskTraining:
         parts = cut_rows(batch, number)
         when = torch.tensor(self.step_number, device=self.device)
         with torch.no_grad():
-            leaves = self._samples(way, when, number)
+            samples = self._samples(way, when, number)
         modes = {module: module.training for module in self.model.modules()}
         self.model.eval()  # no dropout, running statistics
         try:
             with torch.enable_grad():
-                leaves = {name: value.detach().requires_grad_() for name, value in leaves.items()}
-                losses = self._losses(leaves, parts, number)
-                total = losses.mean(1).sum()
-                found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+                gradients = self._gradients(samples, parts, number)
         finally:
             for module, mode in modes.items():
                 module.training = mode
-        self._move(way, when, leaves, found, rows)
+        self._move(way, when, gradients, rows)
         self.step_number += 1
-        self.losses.append(float(losses.detach().mean()))
 
     @torch.no_grad()
-    def _move(
-        self,
-        way: Way,
-        when: Tensor,
-        leaves: dict[str, Tensor],
-        found: Sequence[Tensor | None],
-        rows: int,
-    ) -> None:
+    def _move(self, way: Way, when: Tensor, gradients: Nested, rows: int) -> None:
         """Add the regulariser, clip each seed's gradient, and let Adam step."""
-        gradients = {
-            name: torch.zeros_like(leaf) if g is None else g
-            for (name, leaf), g in zip(leaves.items(), found, strict=True)
-        }
-        own = self._logit_gradients(way, when, gradients)
+        alpha = torch.tensor(self.setting.beta / rows, device=self.device)
+        own = self._logit_gradients(way, when, gradients, alpha)
         total = torch.cat([own[group] for group in self.gates.numbers], -1)
-        total += (self.setting.beta / rows) * way.cost_slope(self.logits)
         for group in self.pinned:
             self.gates.split(total)[group].zero_()
         if self.setting.clip is not None:
             norms = total.norm(dim=1, keepdim=True)
-            total *= (self.setting.clip / (norms + 1e-6)).clamp(max=1)
+            if bool((norms > self.setting.clip).any()):
+                total *= (self.setting.clip / (norms + 1e-6)).clamp(max=1)
         self.logits.grad = total
         self.optimiser.step()
         self._drawn.clear()

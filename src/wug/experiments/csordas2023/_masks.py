@@ -6,7 +6,9 @@ and their numbers go into the network's record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +21,10 @@ from wug.analysis.masks.judging import scores_under
 from wug.analysis.masks.mask import Mask
 from wug.analysis.masks.problem import Score, Stream
 from wug.analysis.masks.training import MaskTraining, Setting
-from wug.functional.streams import stream_key
+from wug.functional.streams import generator_for, stream_key
 from wug.records import Json
 from wug.stats.measures import Measure
+from wug.tasks.modularity.image_classes import ImageClasses
 
 # Of the authors' code; the text has a probability of 0.9.
 PUBLISHED_PROBABILITY = torch.sigmoid(torch.tensor(2.0)).item()
@@ -41,6 +44,7 @@ DEVIATIONS = (
     "What is printed after ± is a standard deviation over 10 runs, not an interval; it stands in "
     "the source of a cell."
 )
+CIFAR = "CIFAR-10 is read from the folder that the environment variable WUG_CIFAR10 names."
 COMMON = (FIRST_PROBABILITY, EVALUATION_MODE, REGULARISER)
 
 
@@ -123,6 +127,12 @@ def under_masks(
     }
 
 
+def mean_of(values: Iterable[float]) -> float:
+    """Return the mean of what is a number; NaN if nothing is."""
+    numbers = [value for value in values if math.isfinite(value)]
+    return sum(numbers) / len(numbers) if numbers else math.nan
+
+
 def share(name: str, title: str, better: Any = "higher", **other: Any) -> Measure:
     """Return a measure in per cent that is read off a network's masks."""
     about = "Per cent, mean of all networks"
@@ -130,3 +140,22 @@ def share(name: str, title: str, better: Any = "higher", **other: Any) -> Measur
         name=name, title=title, path=f"observed.{name}", unit="%", better=better,
         notation="per cent", digits=1, **{"about": about, **other},
     )  # fmt: skip
+
+
+def picture_task(scale: str, pictures: Any) -> ImageClasses:
+    """Return the pictures of a cell; random patterns at smoke scale."""
+    if scale == "smoke":
+        return ImageClasses(data="drawn", evaluation_size=200)
+    folder = os.environ.get("WUG_CIFAR10", "") if pictures == "cifar10" else ""
+    size = 10_000 if scale == "paper" else 2_000
+    return ImageClasses(data=pictures, folder=folder, evaluation_size=size)
+
+
+def picture_stream(task: ImageClasses, batch_size: int, name: str) -> Stream:
+    """Return batches of pictures, as a function of the step."""
+
+    def batch(step: int) -> tuple[Tensor, Tensor]:
+        drawn = task.draw(generator_for("masks", name, step), batch_size)
+        return drawn["x"], drawn["y"]
+
+    return batch

@@ -9,11 +9,11 @@ References:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -24,6 +24,7 @@ from wug.experiments.csordas2023._masks import (
     DEVIATIONS,
     Masking,
     masking,
+    mean_of,
     share,
     train_all,
     under_masks,
@@ -116,12 +117,12 @@ def measure_masks(
     found = under_masks(network, shown, data, right)
     shares = [sharing(masks[a], [masks[b]]) for a, b in (("first", "second"), ("second", "first"))]
     hidden = [value for one in shares for name, value in one.items() if name not in ends]
-    found["sharing_hidden"] = float(np.nanmean(hidden)) if np.isfinite(hidden).any() else 0.0
-    found["sharing_outer"] = float(np.nanmean([one[name] for one in shares for name in ends]))
+    found["sharing_hidden"] = mean_of(hidden)
+    found["sharing_outer"] = mean_of(one[name] for one in shares for name in ends)
     found["mask_iou"] = iou(masks["first"], masks["second"])
     for name, mask in masks.items():
         found[f"kept_{name}"] = mask.share
-    return found
+    return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
 def each(

@@ -1,0 +1,107 @@
+"""wug masks: which weights of a person's own network each of its functions needs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from wug.core.errors import UserError
+from wug.core.index import import_file
+from wug.records import write_atomic
+
+
+def masks(
+    file: Annotated[Path, tyro.conf.Positional],
+    *,
+    out: Path,
+    weights: Path | None = None,
+    steps: int = 20_000,
+    beta: float = 1e-4,
+    search_beta: bool = False,
+    learning_rate: float = 1e-2,
+    samples: int = 4,
+    seeds: int = 2,
+    granularity: Literal["weight", "neuron", "head", "expert", "layer"] = "weight",
+    method: Literal["gumbel", "hard_concrete", "continuous"] = "gumbel",
+    parameters: tuple[str, ...] = ("*",),
+    biases: bool = False,
+    embeddings: bool = False,
+    no_controls: bool = False,
+) -> None:
+    """Find the weights that each function of your network needs, with controls and a page.
+
+    Args:
+        file: Python file with model() that returns a network, functions() that returns a dict
+            from names to batches (pairs of inputs and targets, or anything that the loss takes),
+            loss, and, unless targets are classes, score.
+        out: Folder for masks.safetensors, masks.json and index.html; the same command goes on
+            where it stopped.
+        weights: File of safetensors with the network's weights.
+        steps: Of training, for each function.
+        beta: Strength of the regulariser.
+        search_beta: Find beta by masks of all functions together.
+        learning_rate: Of the masks.
+        samples: Masks that are drawn in a step.
+        seeds: Masks of each function.
+        granularity: What is kept or removed as one.
+        method: How masks are drawn.
+        parameters: Patterns of names of the parameters that are masked.
+        biases: Mask biases, too.
+        embeddings: Mask embeddings, too.
+        no_controls: Leave out what the masks should be compared with.
+    """
+    try:
+        own: Any = import_file(file)
+    except FileNotFoundError as error:
+        raise UserError(f"masks: {error}.") from None
+    if lacking := [name for name in ("model", "functions", "loss") if not hasattr(own, name)]:
+        raise UserError(
+            f"masks: {file} must define model(), functions() and loss; it lacks "
+            f"{', '.join(lacking)}."
+        )
+    from wug.analysis.masks.controls import CONTROLS
+    from wug.analysis.masks.find import find_masks
+    from wug.report.masks_page import masks_html
+
+    model = own.model()
+    if weights is not None:
+        _load(model, weights)
+    found = find_masks(
+        model, own.functions(), own.loss, score=getattr(own, "score", None),
+        parameters=parameters, biases=biases, embeddings=embeddings, granularity=granularity,
+        method=method, beta="search" if search_beta else beta, steps=steps,
+        learning_rate=learning_rate, samples=samples, seeds=seeds,
+        controls=() if no_controls else CONTROLS, resume=out / "checkpoints",
+    )  # fmt: skip
+    plain = found.to_json()
+    found.save(out / "masks.safetensors")
+    write_atomic(out / "masks.json", json.dumps(_finite(plain), indent=1).encode())
+    write_atomic(out / "index.html", masks_html(plain).encode())
+    for name, count in found.counts.items():
+        kept, score = count / plain["num_weights"], plain["matrix"][name][name]
+        print(f"{name}: {kept:.1%} of the weights, {score:.1%} right ({found.full[name]:.1%})")
+    if len(found.names) > 1:
+        print(f"P_specialize {found.specialise.value:.2f}, P_reuse {found.reuse.value:.2f}")
+    print(f"wrote {out / 'index.html'}")
+
+
+def _load(model: Any, path: Path) -> None:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        model.load_state_dict(load_file(path))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise UserError(f"masks: {path} does not hold the network's weights: {error}.") from None
+
+
+def _finite(value: Any) -> Any:
+    """Return plain data with None for what is no number."""
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and value - value != 0 else value

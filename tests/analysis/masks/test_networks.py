@@ -1,0 +1,89 @@
+"""Masks of networks that know nothing of masks."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from wug.analysis.masks.find import find_masks
+from wug.models.ndr import NDR
+from wug.models.transformer import Transformer
+
+QUICK = {"steps": 2, "seeds": 1, "controls": (), "shares": (), "progress": False}
+
+
+def tokens(rows=8, length=5, vocabulary=11):
+    generator = torch.Generator().manual_seed(0)
+    return torch.randint(vocabulary, (rows, length), generator=generator)
+
+
+class Encoder(nn.Module):
+    """A classifier around torch's own encoder."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(11, 8)
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.last = nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.last(self.encoder(self.embedding(x)).mean(1))
+
+
+@pytest.mark.parametrize("granularity", ["weight", "neuron", "head", "layer"])
+def test_transformer_encoder_of_torch(granularity):
+    found = find_masks(
+        Encoder(), {"f": [(tokens(), tokens()[:, 0] % 3)]}, F.cross_entropy,
+        granularity=granularity, **QUICK,
+    )  # fmt: skip
+    assert any("in_proj_weight" in name for name in found["f"].kept)
+    assert "embedding.weight" not in found["f"].kept
+
+
+@pytest.mark.parametrize("make", [NDR, Transformer])
+def test_our_networks_on_sequences(make):
+    model = make(11, 3, features=8, hidden_features=8, num_heads=2)
+    lengths = torch.tensor([5, 1, 3, 4] * 2)
+    batch = (tokens(), lengths, tokens()[:, 0] % 3)
+    found = find_masks(model, {"f": [batch]}, F.cross_entropy, **QUICK)
+    assert len(found["f"]) > 100
+
+
+class Pictures(nn.Module):
+    """Convolutions with normalisation, in training mode until somebody says otherwise."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4)
+        self.last = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.last(self.norm(self.first(x)).relu().mean((-1, -2)))
+
+
+def test_convolutions_and_batch_norm_keep_their_statistics():
+    model = Pictures()
+    before = model.norm.running_mean.clone()
+    x = torch.randn(8, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+    found = find_masks(
+        model, {"f": [(x, tokens()[:, 0] % 3)]}, F.cross_entropy, biases=True, **QUICK
+    )
+    assert torch.equal(model.norm.running_mean, before) and "norm.weight" in found["f"].kept
+
+
+def test_a_model_of_hugging_face():
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    config = transformers.GPT2Config(
+        vocab_size=11, n_positions=8, n_embd=8, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0
+    )
+    model = transformers.GPT2LMHeadModel(config)
+    batch = {"input_ids": tokens(), "labels": tokens()}
+
+    def score(network, one):
+        return (network(input_ids=one["input_ids"]).logits.argmax(-1) == one["labels"]).float()
+
+    found = find_masks(
+        model, {"f": [batch]}, lambda network, one: network(**one).loss, score=score, **QUICK
+    )
+    assert any("c_attn" in name for name in found["f"].kept)
