@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import torch
@@ -102,7 +103,7 @@ def find_formula() -> Formula:
 def ask_router() -> Routed:
     """Ask a router that ships, and a rival, for tables that are looked up nine or ten times."""
     router = load(ROUTER)
-    task = router.task
+    task: Any = router.task
     problems = task.examples("test")
     some = problems[torch.arange(len(problems) - NUM_PROBLEMS, len(problems))]
     batch = some.to_batch()
@@ -111,7 +112,7 @@ def ask_router() -> Routed:
         found: list[int] = network(batch["tokens"], batch["lengths"]).argmax(-1).tolist()
         return found
 
-    labels = batch["labels"].tolist()
+    labels: list[int] = batch["labels"].tolist()
 
     def share(found: list[int]) -> float:
         return sum(a == b for a, b in zip(found, labels, strict=True)) / len(labels)
