@@ -96,13 +96,11 @@ SCAN = Dataset(
     paper=published_setting(
         SCAN_SIZES, steps=50_000, batch_size=256, rate=Constant(1e-3), clip=5.0
     ),
-    # Without dropout 0.87 of IID validation and 0.03 of OOD validation were right after 800 steps,
-    # with it 0.60 and 0.004 (relative universal, one seed each); at a rate of 1.5e-3 0.25 and 0.02.
-    laptop=laptop_setting(
-        {**SCAN_SIZES, "dropout": 0.0}, steps=2_500, rate=6e-4, evaluate_every=250, seeds=3,
-        batch_size=32,
-    ),
-)  # fmt: skip
+    # Without dropout networks learn the short commands sooner, but not when to stop: in batches of
+    # 32, after 2,500 steps, one seed of the relative universal network had 0.99 of IID validation
+    # and 0.37 of OOD validation right (0.87 with the true length), and 0.60 stopped wrongly.
+    laptop=laptop_setting(SCAN_SIZES, steps=3_000, rate=6e-4, evaluate_every=250, seeds=3),
+)
 COGS_SIZES = sizes(512, 512, 4, 2)
 COGS_SETTING = published_setting(
     COGS_SIZES, steps=50_000, batch_size=128, rate=Constant(1e-4), clip=1.0

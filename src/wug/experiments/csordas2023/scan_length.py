@@ -173,7 +173,6 @@ CLAIMS: tuple[Claim, ...] = (
         "1e-3 and 256, as here at paper scale.",
         INITIAL,
         LAPTOP,
-        "At laptop scale there is no dropout, with which networks learn much more slowly.",
     ),
     measures=(
         ACCURACY,

@@ -12,6 +12,8 @@
   const percent = (share) => `${+(100 * share).toPrecision(3)} %`;
   const number = (value) => (value === null ? "not a number" : String(value));
 
+  // Of an answer in a title; all of it is below.
+  const LONGEST = 160;
   let networks = [];
 
   function named({ model, task, labels, seed, name }) {
@@ -56,8 +58,9 @@
     const right = answer.prediction === answer.answer;
     const verdict = known ? [make("span", { class: `pill ${right ? "held" : "broken"}` },
       right ? "✓ right" : "✕ wrong")] : [];
-    const title = make("h2", { class: "result" }, answer.problem, " → ",
-      answer.prediction || "(nothing)", " ", ...verdict);
+    const written = answer.prediction || "(nothing)";
+    const shown = written.length > LONGEST ? `${written.slice(0, LONGEST)}…` : written;
+    const title = make("h2", { class: "result" }, answer.problem, " → ", shown, " ", ...verdict);
     const player = make("div", { id: "writing" });
     window.wugWriting(player, answer.writing);
     return [title, player];
