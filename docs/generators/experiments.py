@@ -44,12 +44,14 @@ def report(experiment: str) -> str:
     result = main_result(experiment)
     if result is None:
         return NOTHING
-    parts = [*run_section(result), *success_section(result), *disagreement_section(result)]
+    parts = [*run_section(result), *shown_section(result), *disagreement_section(result)]
     for other in results(experiment)[1:]:
         parts += comparison_section(result, other)
     parts += [*contradiction_section(result), *claims_section(result)]
+    known = {measure.name for measure in result.table.measures}
     for measure, (title, text) in MEASURES.items():
-        parts += [f"## {title}", text, *tables_by_operation(result.table, measure, "../")]
+        if measure in known:
+            parts += [f"## {title}", text, *tables_by_operation(result.table, measure, "../")]
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,6 +74,18 @@ def run_section(result: Result) -> Iterator[str]:
 def joined(facts: Mapping[str, Any]) -> str:
     """Write names and values in a row."""
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items())
+
+
+def shown_section(result: Result) -> Iterator[str]:
+    """Give the success rates, or what the table shows where nothing is solved."""
+    measure = result.table.measure
+    if measure.is_share:
+        yield from success_section(result)
+        return
+    yield f"## {measure.title}"
+    beside = ", ours / published" if result.table.has_comparison else ""
+    yield f"{measure.about}{beside}."
+    yield from tables_by_operation(result.table, measure.name, "../")
 
 
 def success_section(result: Result) -> Iterator[str]:
