@@ -14,6 +14,10 @@
 // site.css. Labels only ever become text nodes.
 // window.wugRoutingTable(details, data) puts the same numbers as a table into a <details>.
 // On pages of the report every <figure class="routing"> is drawn from the JSON inside it.
+//
+// Other players share what is on window.wugPlayer: html and svg make elements, controls makes the
+// play button and the slider, facts a list of names and values, startAll draws figures when they
+// come in sight.
 "use strict";
 
 (() => {
@@ -249,9 +253,44 @@
         { class: `pill ${right ? "held" : "broken"}` }, `${prediction} ${right ? "✓" : "✕"}`)]);
     }
     if (openness) parts.push(["routing score", typeof score === "number" ? score.toFixed(2) : "–"]);
-    return html("dl", { class: "facts" }, ...parts.map(([name, value]) =>
-      html("div", {}, html("dt", {}, name), html("dd", {}, value))));
+    return facts(parts);
   }
+
+  // Play button, slider and count of a player's steps. show(step) draws one, with steps from 0.
+  function controls(element, numSteps, first, show, milliseconds = PLAY_MILLISECONDS) {
+    let [current, timer] = [first, null];
+    const play = html("button", { type: "button", class: "play" });
+    const slider = html("input", { type: "range", min: 1, max: numSteps, "aria-label": "Step" });
+    const count = html("output", { class: "count" });
+    const draw = () => {
+      slider.value = current + 1;
+      count.textContent = `step ${current + 1} of ${numSteps}`;
+      slider.setAttribute("aria-valuetext", count.textContent);
+      show(current);
+    };
+    function pause() {
+      clearInterval(timer);
+      timer = null;
+      play.textContent = "▶ Play";
+    }
+    const go = (step) => { current = clamp(step, 0, numSteps - 1); draw(); };
+    const stopAt = (step) => { pause(); go(step); };
+    play.addEventListener("click", () => {
+      if (timer) { pause(); return; }
+      if (current === numSteps - 1) go(0);
+      play.textContent = "❚❚ Pause";
+      timer = setInterval(() => {
+        if (current < numSteps - 1 && element.offsetParent) go(current + 1);
+        else pause();
+      }, milliseconds);
+    });
+    slider.addEventListener("input", () => stopAt(slider.valueAsNumber - 1));
+    const bar = html("div", { class: "controls" }, play, slider, count);
+    return { bar, count, draw, stopAt, now: () => current };
+  }
+
+  const facts = (parts) => html("dl", { class: "facts" }, ...parts.map(([name, value]) =>
+    html("div", {}, html("dt", {}, name), html("dd", {}, value))));
 
   window.wugRouting = (element, given) => {
     const data = complete(given);
@@ -259,12 +298,10 @@
     const heads = data.arcs?.[0].length ?? 0;
     const states = judge(data);
     const opening = states.findIndex((state) => state.fresh.includes(true));
-    let [current, chosen, timer] = [Math.max(0, opening), null, null];
-    let [parts, drawnFor] = [[], 0];
+    let [parts, drawnFor, chosen] = [[], 0, null];
 
-    const play = html("button", { type: "button", class: "play" });
-    const slider = html("input", { type: "range", min: 1, max: numSteps, "aria-label": "Step" });
-    const count = html("output", { class: "count" });
+    const { bar, count, draw: show, stopAt } = controls(element, numSteps, Math.max(0, opening),
+      showStep);
     const said = html("p", { class: "said", "aria-live": "polite" });
     const stage = html("div", { class: "stage" });
     const chips = heads < 2 ? [] : [null, ...range(heads)].map((head) => {
@@ -277,10 +314,7 @@
       return [head, button];
     });
 
-    function show() {
-      slider.value = current + 1;
-      count.textContent = `step ${current + 1} of ${numSteps}`;
-      slider.setAttribute("aria-valuetext", count.textContent);
+    function showStep(current) {
       said.textContent = sentence(data, states[current]);
       for (const [head, button] of chips) {
         button.setAttribute("aria-pressed", String(head === chosen));
@@ -289,23 +323,6 @@
       parts[0]?.picture.setAttribute("aria-label",
         `Columns and gates, ${count.textContent}. ${said.textContent}`);
     }
-    function pause() {
-      clearInterval(timer);
-      timer = null;
-      play.textContent = "▶ Play";
-    }
-    const go = (step) => { current = clamp(step, 0, numSteps - 1); show(); };
-    const stopAt = (step) => { pause(); go(step); };
-    play.addEventListener("click", () => {
-      if (timer) { pause(); return; }
-      if (current === numSteps - 1) go(0);
-      play.textContent = "❚❚ Pause";
-      timer = setInterval(() => {
-        if (current < numSteps - 1 && element.offsetParent) go(current + 1);
-        else pause();
-      }, PLAY_MILLISECONDS);
-    });
-    slider.addEventListener("input", () => stopAt(slider.valueAsNumber - 1));
 
     function draw() {
       const width = stage.clientWidth;
@@ -322,10 +339,10 @@
       show();
     }
     element.classList.add("routing-player");
-    element.replaceChildren(verdict(data), html("div", { class: "controls" }, play, slider, count),
+    element.replaceChildren(verdict(data), bar,
       ...(heads < 2 ? [] : [html("div", { class: "chips", role: "group", "aria-label": "Heads" },
         ...chips.map(([, button]) => button))]), said, stage);
-    stopAt(current);
+    stopAt(Math.max(0, opening));
     draw();
     new ResizeObserver(draw).observe(stage);
     return { numSteps, show: (step) => stopAt(step - 1) };
@@ -362,13 +379,15 @@
   }
 
   // Problems that nobody has chosen yet, and pages that are not in sight, are drawn when they are.
-  document.addEventListener("DOMContentLoaded", () => {
+  const startAll = (selector, begin) => document.addEventListener("DOMContentLoaded", () => {
     const seen = new ResizeObserver((entries) => {
       for (const { target } of entries.filter((entry) => entry.target.offsetParent)) {
         seen.unobserve(target);
-        start(target);
+        begin(target);
       }
     });
-    for (const figure of document.querySelectorAll("figure.routing")) seen.observe(figure);
+    for (const figure of document.querySelectorAll(selector)) seen.observe(figure);
   });
+  window.wugPlayer = { html, svg, range, controls, facts, startAll };
+  startAll("figure.routing", start);
 })();
