@@ -10,6 +10,7 @@ import torch
 from wug.estimators import ArithmeticRegressor
 from wug.estimators.arguments import Argument, arguments, factors
 from wug.estimators.data import Data, Effort, Limits
+from wug.estimators.polynomial import Polynomial
 from wug.estimators.rational import Rational
 from wug.estimators.unary import UnaryProducts
 
@@ -69,3 +70,14 @@ def test_arguments_have_no_doubles() -> None:
     values = Argument((0.0, 0.0, -1.0), (0, 1)).formula(2.0).predict(np.array([[5.0, 3.0, 4.0]]))
     assert values.tolist() == [1.0]
     assert 1.0 in factors("sin", np.array([1.0, 2.0]))
+
+
+def test_interference_of_two_waves_is_found() -> None:
+    """Roots beside a function: a + b + 2 sqrt(a b) cos(c), Feynman I.37.4."""
+    x = np.random.default_rng(0).uniform(1, 5, (200, 3))
+    y = x[:, 0] + x[:, 1] + 2 * np.sqrt(x[:, 0] * x[:, 1]) * np.cos(x[:, 2])
+    columns = np.column_stack((x, np.cos(x[:, 2])))
+    effort = Effort(torch.Generator(), 8, lambda: False)
+    (found,) = Polynomial(3, roots=True).solve(Data(inputs=columns, target=y), effort)
+    assert np.allclose(found.predict(columns), y, rtol=1e-12)
+    assert np.count_nonzero(found.coefficients) == 3

@@ -24,11 +24,13 @@ class Polynomial:
         degree: Largest sum of exponents; of magnitudes, if inverse.
         power: Of the target.
         inverse: Whether exponents may be negative.
+        roots: Whether it is one of the roots of inputs that are never negative.
     """
 
     degree: int
     power: float = 1.0
     inverse: bool = False
+    roots: bool = False
 
     def solve(self, data: Data, effort: Effort) -> Iterator[Candidate]:
         """Solve the linear system, then drop terms as long as Bayes' criterion approves."""
@@ -38,6 +40,10 @@ class Polynomial:
             exponents
         ):
             return
+        if self.roots:
+            if "root" not in data.limits.operations:
+                return
+            exponents = exponents * np.where((data.inputs >= 0).all(0), 0.5, 1.0)
         terms = Candidate(
             exponents=exponents, coefficients=np.ones((1, len(exponents))), powers=np.ones(1)
         ).terms(data.inputs)

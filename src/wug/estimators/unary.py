@@ -34,6 +34,7 @@ HANDICAP = 1.5
 REFINEMENTS = 15
 # Functions of single inputs are tried quickly, in the first of the rounds of restarts.
 MOST_NATURAL, FEW_RESTARTS, MORE_RESTARTS = 40, 16, 100
+FEW_INPUTS = 4
 
 
 @dataclass(frozen=True)
@@ -313,8 +314,11 @@ class UnarySums:
         few = data.rows(np.full(len(data.target), True), MOST_ROWS)
         if effort.restarts < MORE_RESTARTS:  # more would not find more
             quickly = replace(effort, restarts=FEW_RESTARTS)
+            tried: list[Polynomial | Monomials] = [Monomials(2)]
+            if data.num_inputs <= FEW_INPUTS:
+                tried.append(Polynomial(3, roots=True))
             for function in self.natural(data):
-                yield from self.with_function(function, [Monomials(2)], data, quickly)
+                yield from self.with_function(function, tried, data, quickly)
         for function in self.promising(few, effort):
             yield from self.with_function(function, structures(data.num_inputs + 1), data, effort)
 
@@ -417,7 +421,7 @@ class Screen:
     def best(
         self, name: str, argument: Argument, scales: Sequence[float], values: Array
     ) -> list[tuple[float, Function]]:
-        """Return the best scale inside of a function, and the natural one that is nearest to it."""
+        """Return the best scale inside of a function, and the natural ones with what they leave."""
         if not scales:
             return []
         columns = np.stack([function_values(name, scale * values) for scale in scales], 1)
@@ -427,9 +431,12 @@ class Screen:
             return []
         found = [(float(leaves[index]), function_of(name, argument, scales[index]))]
         for natural in (1.0, -1.0):
-            near = abs(scales[index] / natural - 1) < 0.2 and scales[index] != natural
-            if near and natural in scales:
-                found.insert(0, (float(leaves[index]), function_of(name, argument, natural)))
+            if scales[index] == natural or natural not in scales:
+                continue
+            near = abs(scales[index] / natural - 1) < 0.2
+            left = float(leaves[index if near else list(scales).index(natural)])
+            if near or (argument.num_factors == 1 and left < 1):
+                found.insert(0, (left, function_of(name, argument, natural)))
         return found
 
 
@@ -442,6 +449,7 @@ def structures(num_inputs: int) -> list[Polynomial | Monomials]:
         Monomials(2),
         Monomials(3),
         *(Polynomial(degree) for degree in degrees[1:]),
+        *(Polynomial(degree, roots=True) for degree in degrees[1:]),
         *(Polynomial(degree, power=2.0) for degree in degrees),
         Monomials(2, constant=True),
         Polynomial(2, power=-1.0),
