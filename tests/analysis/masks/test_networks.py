@@ -1,5 +1,7 @@
 """Masks of networks that know nothing of masks."""
 
+from pathlib import Path
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -8,6 +10,7 @@ from torch import nn
 from wug.analysis.masks.find import find_masks
 from wug.models.ndr import NDR
 from wug.models.transformer import Transformer
+from wug.training.kept_networks import load
 
 QUICK = {"steps": 2, "seeds": 1, "controls": (), "shares": (), "progress": False}
 
@@ -87,3 +90,18 @@ def test_a_model_of_hugging_face():
         model, {"f": [batch]}, lambda network, one: network(**one).loss, score=score, **QUICK
     )
     assert any("c_attn" in name for name in found["f"].kept)
+
+
+def test_a_shipped_router_on_the_functions_of_table_lookup():
+    path = Path(__file__).parents[3] / "results/csordas2023.ctl/laptop/models"
+    network, task = load(path / "ndr-forward-1.safetensors")
+    examples = task.examples("validation")
+    short = examples[examples.levels == 2][:400]
+    functions = {}
+    for token in (short.tokens[0, 2].item(), short.tokens[0, 1].item()):  # written as last, first
+        uses = (short.tokens[:, 1:3] == token).any(1)
+        some = short[uses][:8]
+        functions[task.tokens[token]] = [(some.tokens[:, :3].long(), some.lengths, some.labels)]
+    found = find_masks(network, functions, F.cross_entropy, **QUICK)
+    assert min(found.full.values()) == 1  # it has learnt both
+    assert set(found.masks) == set(functions) and found.setting["granularity"] == "weight"

@@ -5,7 +5,13 @@ import torch
 
 from wug.analysis.masks.mask import Mask
 from wug.core import index
-from wug.experiments.csordas2023 import add_mul, class_removal, double_add, mask_stability
+from wug.experiments.csordas2023 import (
+    add_mul,
+    class_removal,
+    double_add,
+    half_masks,
+    mask_stability,
+)
 from wug.experiments.csordas2023._masks import PUBLISHED_PROBABILITY
 from wug.models.fnn import FNN
 from wug.models.repeated_lstm import RepeatedLSTM
@@ -80,3 +86,10 @@ def test_pictures_are_measured():
     assert 0 <= found["seed_iou"] <= 1
     pairs = mask_stability.chosen_pairs(10)
     assert len(pairs) == 10 and all(a != b for a, b in pairs)
+
+
+def test_halves_are_measured():
+    network, task = FNN(42, 20, hidden=(6, 6)), half_masks.TASKS["add_mul"]
+    found = half_masks.measure_halves(network, task, how=half_masks.MASKS["smoke"])
+    assert {measure.name for measure in half_masks.MEASURES} <= set(found)
+    assert found["undecided"] == 1  # three steps decide nothing
