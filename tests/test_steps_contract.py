@@ -21,7 +21,10 @@ from torch.utils import _pytree as pytree
 from wug.core.index import build, get
 from wug.functional.output import Output
 
-ENTRIES = [entry for entry in build() if entry.details.get("interface") == "steps"]
+ENTRIES = [
+    entry for entry in build()
+    if entry.kind in ("layer", "model") and entry.details.get("interface") == "steps"
+]  # fmt: skip
 SECTIONS = ("Notation:", "Departures:", "Args:", "Shape:", "Raises:", "Example:", "References:")
 SIZES = {"layer": (8,), "model": (8, 5)}
 SEQ = 7
