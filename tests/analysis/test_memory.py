@@ -6,9 +6,11 @@ from torch.testing import assert_close
 
 from wug.analysis.memory import link_use, mask_use, memory_record, memory_use, sharpness
 from wug.core.errors import UserError
+from wug.core.folders import results_folder
 from wug.models.dnc import DNC
 from wug.models.step_lstm import StepLSTM
 from wug.tasks.memory.copy import Copy
+from wug.training.kept_networks import load
 
 TASK = Copy(bits=2, train_lengths=(1, 3), repeats=(2, 2), ood_validation_lengths=(4, 4),
             test_lengths=(5, 5))  # fmt: skip
@@ -72,3 +74,20 @@ def test_what_is_drawn_is_what_the_trace_has():
 def test_a_network_without_cells_is_refused():
     with pytest.raises(UserError, match="StepLSTM has no links between cells; it must be a DNC"):
         memory_use(StepLSTM(3, 2, features=2), TASK.batch("validation", size=1, level=1))
+
+
+@pytest.mark.parametrize("row", ["dnc_d", "dnc_ds"])
+def test_shipped_networks_read_as_in_the_thesis(row):
+    # csordas2023, figure 2.4: with sharpening links peak near 1 and are followed; without, they are
+    # blurry and content is used.
+    folder = results_folder() / "csordas2023.dnc_copy" / "laptop" / "models"
+    uses = []
+    for path in sorted(folder.glob(f"{row}-0-*.safetensors")):
+        model, task = load(path)
+        uses.append(memory_use(model, task.batch("validation", seed=1, size=4, level=5)))
+    assert len(uses) == 8
+    mean = {name: sum(use[name] for use in uses) / len(uses) for name in uses[0]}
+    if row == "dnc_ds":
+        assert mean["forward_peak"] > 0.9 and mean["reads_forward"] > 0.5
+    else:
+        assert mean["forward_peak"] < 0.9 and mean["reads_content"] > 0.5
