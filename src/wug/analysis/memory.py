@@ -33,7 +33,7 @@ def sharpness(weights: Tensor) -> dict[str, Tensor]:
 
     Example:
         >>> found = sharpness(torch.tensor([[1.0, 0.0], [0.5, 0.5]]))
-        >>> found["peak"].tolist(), found["entropy"].tolist()
+        >>> found["peak"].tolist(), found["entropy"].abs().tolist()
         ([1.0, 0.5], [0.0, 1.0])
     """
     total = weights.sum(-1, keepdim=True)

@@ -160,6 +160,7 @@ def state_size(state: Any) -> float:
     """Return how many numbers a state of one sequence has.
 
     Example:
+        >>> import torch
         >>> state_size((torch.zeros(1, 3), torch.zeros(1, 2, 2)))
         7.0
     """
