@@ -137,8 +137,8 @@ def batches(examples: PairSet, size: int, number: int, bucketed: bool) -> list[P
     """Return batches that stand for the mix of a whole pass, each no wider than its longest."""
     generator = torch.Generator().manual_seed(0)
     if bucketed:
-        choose = Bucketed().chooser(examples.lengths, examples.levels, size)
-        rows = torch.stack([choose((0,), step) for step in range(len(examples) // size)])
+        choose = Bucketed().chooser(examples, size)
+        rows = torch.stack([choose({}, (0,), step) for step in range(len(examples) // size)])
         rows = rows[examples.target_lengths[rows].float().mean(1).argsort()]
         rows = rows[torch.linspace(0, len(rows) - 1, number).round().long()]
     else:
