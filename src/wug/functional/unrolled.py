@@ -10,13 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from functorch.compile import (  # type: ignore[import-untyped]
-    aot_function,
-    make_boxed_func,
-    min_cut_rematerialization_partition,
-)
 from torch import Tensor
-from torch._inductor.decomposition import select_decomp_table
 from torch.autograd.function import once_differentiable
 from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
@@ -59,6 +53,14 @@ class Unrolled:
         *,
         compile: Compile = run_graph,
     ) -> None:
+        # These import torch's compiler, which takes two seconds: only where a step is traced.
+        from functorch.compile import (  # type: ignore[import-untyped]
+            aot_function,
+            make_boxed_func,
+            min_cut_rematerialization_partition,
+        )
+        from torch._inductor.decomposition import select_decomp_table
+
         leaves, spec = pytree.tree_flatten((params, state))
         self.num_params = len(pytree.tree_leaves(params))
         self.num_outputs = 1 + len(leaves) - self.num_params
