@@ -174,7 +174,7 @@ CLAIMS: tuple[Claim, ...] = (
         INITIAL,
         LAPTOP,
         "The laptop setting replaces another one without dropout, after test numbers of that had "
-        "been seen (its records ship as laptop-no-dropout); it was not trained to its end yet.",
+        "been seen (its records ship as laptop-no-dropout).",
     ),
     measures=(
         ACCURACY,
