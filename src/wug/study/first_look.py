@@ -18,7 +18,7 @@ from wug.core.errors import UserError
 from wug.estimators import ArithmeticRegressor
 from wug.study.results import load
 
-INPUTS, TARGET = ("distance", "mass"), "period"
+INPUTS = ("distance", "mass")
 # Planets so many times as far away, around stars so many times as heavy, as those in the table.
 FARTHER = 4.0
 SECONDS = 8.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ from wug.records import Trace
 from wug.report.catalog import UnfitError, texts
 from wug.report.charts import BLUE, Chart, field, ordered, switch, tips
 from wug.report.markup import Markup, data_table, markup, slug, tag
-from wug.report.page import Page, PageKind, attempted
+from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources, network_name
+from wug.report.trace_pages import trace_pages
 
 KIND = "experts"
 MOST_LAYERS, MOST_EXPERTS, MOST_MAPPED = 128, 1_024, 64
@@ -44,12 +44,8 @@ ACTIVE_HEADINGS = ("layer", "active units", "", "", "hidden units")
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Yield the list of runs, and a page for each that has traces of this kind."""
-    runs = [run for run in sources.runs if run.traces_of(KIND)]
-    if runs:
-        yield attempted("experts.html", "Experts", partial(index, runs))
-    for run in runs:
-        yield attempted(run.page_of(KIND), f"Experts: {run.short_title}", partial(body, run))
+    """Return the list of runs, and a page for each that has traces of this kind."""
+    return trace_pages(sources, KIND, index, body)
 
 
 def index(runs: list[RunSource]) -> Markup:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ from wug.records import Trace
 from wug.report.catalog import UnfitError, checked_numbers, texts, usable
 from wug.report.charts import Chart, field, ordered, tips
 from wug.report.markup import Markup, data_table, json_block, markup, slug, tag
-from wug.report.page import Page, PageKind, attempted
+from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources, network_name
+from wug.report.trace_pages import trace_pages
 
 KIND = "routing"
 LEAST_WEIGHT = 0.05  # less is not drawn
@@ -34,12 +34,8 @@ LEAD = (
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Yield the list of runs, and a page for each that has traces of this kind."""
-    runs = [run for run in sources.runs if run.traces_of(KIND)]
-    if runs:
-        yield attempted("routing.html", "Routing", partial(index, runs))
-    for run in runs:
-        yield attempted(run.page_of(KIND), f"Routing: {run.short_title}", partial(body, run))
+    """Return the list of runs, and a page for each that has traces of this kind."""
+    return trace_pages(sources, KIND, index, body)
 
 
 def index(runs: list[RunSource]) -> Markup:

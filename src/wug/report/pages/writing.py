@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 from wug.records import Trace
 from wug.report.catalog import UnfitError, texts
 from wug.report.markup import Markup, data_table, json_block, markup, tag
-from wug.report.page import Page, PageKind, attempted
+from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources, network_name
+from wug.report.trace_pages import trace_pages
 
 KIND = "writing"
 MOST_TOKENS, MOST_LAYERS, MOST_EXAMPLES = 600, 32, 100
@@ -28,12 +28,8 @@ LEAD = (
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Yield the list of runs, and a page for each that has traces of this kind."""
-    runs = [run for run in sources.runs if run.traces_of(KIND)]
-    if runs:
-        yield attempted("writing.html", "Writing", partial(index, runs))
-    for run in runs:
-        yield attempted(run.page_of(KIND), f"Writing: {run.short_title}", partial(body, run))
+    """Return the list of runs, and a page for each that has traces of this kind."""
+    return trace_pages(sources, KIND, index, body)
 
 
 def index(runs: list[RunSource]) -> Markup:
