@@ -12,7 +12,6 @@ DATA is FeynmanEquations.csv of https://github.com/SJ001/AI-Feynman.
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 import tempfile
@@ -20,12 +19,15 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import tyro
 from formula_measures import relative_error
+from formula_methods import search_with_gplearn, search_with_pyoperon
+from formula_records import SRBENCH, Record, append, read
 from numpy.typing import NDArray
 
 from wug.analysis.formula import Formula
@@ -33,16 +35,10 @@ from wug.estimators.formula_text import read_formula_text
 from wug.sources.files import plain_path
 
 Array = NDArray[np.float64]
-Record = dict[str, Any]
 
 ROWS, TEST_ROWS = 300, 1_000
 RECOVERED = 1e-6
 FUNCTIONS = re.compile(r"\b(exp|log|ln|sin|cos|tanh|arcsin)\(")
-# Exact recovery on Feynman's problems as SRBench publishes it, without noise and with 1 %.
-SRBENCH = {
-    "AI Feynman": (55.8, 0.0), "AFP_FE": (27.0, 6.1), "GP-GOMEA": (26.8, 0.0),
-    "DSR": (19.7, 8.4), "Operon": (16.6, 0.1), "gplearn": (16.3, 13.2),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -104,26 +100,17 @@ def fit(method: str, x: Array, y: Array, seconds: float, seed: int) -> tuple[Any
         model = ArithmeticRegressor(time_budget=seconds, random_state=seed).fit(x, y)
         return model.predict, str(model.expression_), str(model.status_)
     if method == "pyoperon":
-        from pyoperon.sklearn import SymbolicRegressor
-
-        peer = SymbolicRegressor(
-            allowed_symbols="add,sub,mul,div,pow,sqrt,square,exp,log,sin,cos,tanh,constant,variable",
-            objectives=["r2", "length"], model_selection_criterion="bayesian_information_criterion",
-            optimizer_iterations=5, max_length=100, generations=1_000_000,
-            max_evaluations=1_000_000_000, n_threads=1, random_state=seed, max_time=round(seconds),
-        ).fit(x, y)  # fmt: skip
+        allowed = "add,sub,mul,div,pow,sqrt,square,exp,log,sin,cos,tanh,constant,variable"
+        peer = search_with_pyoperon(x, y, allowed, seconds, seed, clock="processor")
         return peer.predict, peer.get_model_string(peer.model_, 12), ""
-    from gplearn.genetic import SymbolicRegressor as Gplearn
+    from gplearn.functions import make_function
 
-    genetic = Gplearn(
-        function_set=("add", "sub", "mul", "div", "sqrt", "inv", "neg", "log", "sin", "cos"),
-        metric="rmse", parsimony_coefficient=1e-3 * y.std(), warm_start=True, low_memory=True,
-        random_state=seed,
-    )  # fmt: skip
-    began, generation = time.process_time(), 0
-    while time.process_time() - began < seconds:
-        generation += 1
-        genetic.set_params(generations=generation).fit(x, y)
+    own = (
+        make_function(function=lambda a: np.exp(np.clip(a, -50, 50)), name="exp", arity=1),
+        make_function(function=np.tanh, name="tanh", arity=1),
+    )
+    known = ("add", "sub", "mul", "div", "sqrt", "inv", "neg", "log", "sin", "cos")
+    genetic = search_with_gplearn(x, y, (*known, *own), seconds, seed, "processor")
     return genetic.predict, str(genetic._program), ""
 
 
@@ -147,12 +134,6 @@ def measure(method: str, equation: Equation, noise: float, seconds: float, seed:
         "recovered": bool(error < RECOVERED), "error": error if math.isfinite(error) else None,
         "inside": inside, "says": says, "expression": text[:400], "seconds": round(spent, 2),
     }  # fmt: skip
-
-
-def read(path: Path) -> list[Record]:
-    """Return the records that there are."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines if line.endswith("}")]
 
 
 def rates(records: Sequence[Record]) -> str:
@@ -185,6 +166,7 @@ def main(
     seed: int = 0,
     clock: Literal["wall", "processor"] = "processor",
     only: tuple[str, ...] = (),
+    every: int = 1,
     kind: Literal["all", "arithmetic", "functions"] = "all",
     out: Path = Path("benchmarks/results/feynman.jsonl"),
     smoke: bool = False,
@@ -199,6 +181,7 @@ def main(
         seed: Of the methods; the rows are fixed.
         clock: What wug's time is measured with: processor time is fair on a busy machine.
         only: Keys of equations; all by default.
+        every: Take the first equation and then one in so many.
         kind: Which equations.
         out: Where the records are.
         smoke: Only see whether it runs, in seconds; the figures mean nothing.
@@ -213,14 +196,12 @@ def main(
         search.CLOCK = time.process_time
     records = read(out)
     done = {(r["method"], r["equation"], r["noise"], r["limit"], r["seed"]) for r in records}
-    out.parent.mkdir(parents=True, exist_ok=True)
     for method in methods:
-        for equation in read_equations(data):
+        for equation in islice(read_equations(data), None, None, every):
             chosen = (not only or equation.key in only) and kind in ("all", equation.kind)
             if chosen and (method, equation.key, noise, time_limit, seed) not in done:
                 record = measure(method, equation, noise, time_limit, seed)
-                with out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(record) + "\n")
+                append(out, record)
                 shown = ("equation", "recovered", "says", "seconds", "expression")
                 print(*(str(record.get(name))[:90] for name in shown), flush=True)
     out.with_suffix(".md").write_text(rates(read(out)), encoding="utf-8")

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 import sympy
 import tyro
+from formula_records import append
+from formula_records import read as read_records
 from scipy.integrate import solve_ivp
 
 from wug.estimators.odes import find_odes
@@ -91,16 +93,13 @@ def main(
     if smoke:
         systems, seconds = systems[:1], 1.0
         out = Path(tempfile.mkdtemp()) / out.name
-    lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
-    done = {(json.loads(line)["id"], json.loads(line)["limit"]) for line in lines}
-    out.parent.mkdir(parents=True, exist_ok=True)
+    done = {(one["id"], one["limit"]) for one in read_records(out)}
     for system in systems:
         if (system["id"], seconds) not in done:
             record = measure(system, seconds)
-            with out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+            append(out, record)
             print(*(record.get(k) for k in ("id", "recovered", "error", "seconds", "found")))
-    records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    records = read_records(out)
     print(f"{sum(one['recovered'] for one in records)} of {len(records)} systems recovered")
 
 

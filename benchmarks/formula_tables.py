@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
+from formula_records import Record
 from formula_suite import (
     CATEGORIES,
     CHANGES,
@@ -18,8 +18,6 @@ from formula_suite import (
     Formula,
 )
 from rich.table import Table
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

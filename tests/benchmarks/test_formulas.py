@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import pytest
 import sympy
 from formula_methods import METHODS, Task, judge, read_gplearn
+from formula_records import append, read
 from formula_suite import SUITE, symbols
 from formula_tables import make_sheets, markdown
-from formulas import append, header, main, read, unmeasured
+from formulas import header, main, unmeasured
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "formulas.py"
 CLEAN = {one.key: one for one in SUITE}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from wug.estimators.all_rows import fitted_on_all_rows
+from wug.estimators.all_rows import fitted_on_all_rows, with_ones
 from wug.estimators.candidate import Candidate
+from wug.estimators.constants import refitted
 from wug.estimators.scoring import Scored
 
 LINE = Candidate(
@@ -41,3 +43,20 @@ def test_simple_numbers_stay() -> None:
     )  # fmt: skip
     fitted = fitted_on_all_rows(scored, x[:, None], 2.01 * x + 0.5, np.ones(20), 1.0)
     assert fitted.candidate.coefficients.tolist() == [[2.0, 0.5]]
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(1.0, 1.0), (-1.0, -1.0), (1.01, None)])
+def test_a_factor_that_the_rows_cannot_tell_from_one_is_one(
+    factor: float, expected: float | None
+) -> None:
+    rows = np.random.default_rng(7).uniform(1, 5, (80, 2))
+    noise = np.tile([1e-3, -1e-3], 40)
+    target = factor * rows[:, 0] * rows[:, 1] + noise
+    product = Candidate(
+        exponents=np.ones((1, 2)), coefficients=np.array([[0.97 * factor]]), powers=np.ones(1)
+    )
+    free = np.array([True, False, False, False])
+    fitted = refitted(product, rows, target, free, steps=12)
+    assert fitted.coefficients[0, 0] != expected
+    plain = with_ones(fitted, rows, target, free, np.ones(80)).coefficients[0, 0]
+    assert plain == (fitted.coefficients[0, 0] if expected is None else expected)

@@ -12,6 +12,7 @@ from wug.estimators.constants import (
     free_constants,
     gradient,
     refitted,
+    settled,
     standard_errors,
     with_constants,
 )
@@ -71,6 +72,24 @@ def test_a_new_fit_finds_the_numbers_again() -> None:
     start = with_constants(formula, np.where(free, constants_of(moved), constants_of(formula)))
     again = refitted(start, X, target, free, steps=20)
     np.testing.assert_allclose(constants_of(again), constants_of(formula), rtol=1e-9)
+
+
+def test_a_long_valley_is_walked_to_its_end() -> None:
+    """a - b exp(c x) with c x large: b and c make up for each other, as in NIST's Nelson."""
+    generator = np.random.default_rng(3)
+    x = generator.uniform(180, 280, (100, 1))
+    target = 2.59 - 5.6e-9 * np.exp(0.072 * x[:, 0]) + 0.02 * generator.normal(size=100)
+    inner = Candidate(exponents=np.ones((1, 1)), coefficients=np.array([[0.06]]), powers=np.ones(1))
+    start = Candidate(
+        exponents=np.array([[0.0, 0.0], [0.0, 1.0]]), coefficients=np.array([[2.6, -1e-7]]),
+        powers=np.ones(1), functions=(Function("exp", inner),),
+    )  # fmt: skip
+    found = settled(start, x, target, coefficients_among(start))
+    expected, _ = curve_fit(
+        lambda x, a, b, c: a - np.exp(b + c * x), x[:, 0], target, p0=(2.6, -19.0, 0.072)
+    )
+    a, b, c = constants_of(found)[coefficients_among(found)]
+    np.testing.assert_allclose((a, np.log(-b), c), expected, rtol=1e-4)
 
 
 def test_standard_errors_are_those_of_scipy() -> None:

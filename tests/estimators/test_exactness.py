@@ -7,7 +7,15 @@ import pytest
 
 from wug.estimators import ArithmeticRegressor
 from wug.estimators.candidate import Candidate
-from wug.estimators.exactness import has_enough_rows, is_exact, meets, meets_outermost, num_distinct
+from wug.estimators.exactness import (
+    has_enough_rows,
+    is_exact,
+    meets,
+    meets_outermost,
+    num_distinct,
+    numbers_are_known,
+    written_rounding,
+)
 from wug.estimators.polynomial import whole_exponents
 
 RNG = np.random.default_rng(0)
@@ -139,3 +147,57 @@ def test_single_precision_is_rounded_as_such() -> None:
     x = np.random.default_rng(4).uniform(1, 5, (100, 2)).astype(np.float32)
     model = ArithmeticRegressor(time_budget=10, random_state=0).fit(x, x[:, 0] * x[:, 1])
     assert str(model.expression_) == "x1*x2" and model.status_ == "exact"
+
+
+def test_a_series_that_is_cut_off_below_rounding_is_not_exact() -> None:
+    x = line(1, 1.1, 60)
+    series = polynomial(x, np.sin(x[:, 0]), 6)
+    assert meets(series, x, np.sin(x[:, 0])) and has_enough_rows(series, x)
+    assert not numbers_are_known(series, x, np.sin(x[:, 0]))
+    model = ArithmeticRegressor(time_budget=10, random_state=0).fit(x, np.sin(x[:, 0]))
+    assert str(model.expression_) == "sin(x1)" and model.status_ == "exact"
+    model = ArithmeticRegressor(functions=(), time_budget=3, random_state=0)
+    assert model.fit(x, np.sin(x[:, 0])).status_ == "approximate"
+
+
+def test_numbers_that_make_up_for_each_other_are_known() -> None:
+    x = box(50, (1, 5), (1, 5))
+    factors = Candidate(
+        exponents=np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]),
+        coefficients=np.array([[2.53, 0.0, 3.7], [0.0, 1.71, 0.93]]), powers=np.array([1.0, -1.0]),
+    )  # fmt: skip
+    assert numbers_are_known(factors, x, factors.predict(x))
+
+
+@pytest.mark.parametrize("digits", [12, 13, 14, 15, 17])
+def test_a_table_is_as_exact_as_it_was_written(digits: int) -> None:
+    x = box(58, (1, 9), (1, 9))
+    y = x[:, 0] ** 2 / x[:, 1]
+    x, y = (np.vectorize(lambda v: float(f"{v:.{digits}g}"))(one) for one in (x, y))
+    assert written_rounding(x) == (0.0 if digits == 17 else 0.5 * 10.0 ** (1 - digits))
+    model = ArithmeticRegressor(time_budget=5, random_state=0).fit(x, y)
+    assert str(model.expression_) == "x1**2/x2" and model.status_ == "exact"
+
+
+def test_cents_are_not_rounded() -> None:
+    prices = np.random.default_rng(5).integers(10**9, 10**11, (50, 2)) / 100
+    assert written_rounding(prices) == 0
+
+
+def test_few_rows_hold_what_noise_would_spread() -> None:
+    x = box(60, (1, 5), (1, 5))
+    y = x[:, 0] * x[:, 1]
+    y[[3, 17, 40]] += [1.0, -2.0, 1.5]
+    model = ArithmeticRegressor(functions=(), time_budget=2, random_state=0).fit(x, y)
+    assert model.status_ in ("approximate", "incomplete")
+
+
+def test_the_choice_is_beaten_by_no_smaller_formula() -> None:
+    force = np.linspace(0.5, 10, 25)
+    extension = force / 24.5 + 0.002 * np.random.default_rng(6).normal(size=25)
+    extension[5] *= 10
+    extension[18] /= 10
+    model = ArithmeticRegressor(time_budget=3, random_state=0).fit(force[:, None], extension)
+    chosen = model.equations_[model.equations_.chosen]
+    smaller = [one for one in model.equations_ if one.complexity < chosen.complexity]
+    assert all(one.error > chosen.error for one in smaller)

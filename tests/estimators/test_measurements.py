@@ -36,6 +36,18 @@ def test_rows_without_weight_do_not_count() -> None:
         model().fit(X, target, sample_weight=np.zeros(200))
 
 
+def test_a_row_without_weight_is_a_row_that_is_not_there() -> None:
+    generator = np.random.default_rng(0)
+    rows = generator.uniform(1, 5, (60, 2))
+    target = 2.3 * rows[:, 0] / rows[:, 1] + 0.05 * generator.normal(size=60)
+    weight = np.where(np.arange(60) % 6, 1.0, 0.0)
+    used = weight > 0
+    weighted = model(time_budget=2).fit(rows, target, sample_weight=weight)
+    without = model(time_budget=2).fit(rows[used], target[used])
+    assert weighted.expression_ == without.expression_
+    assert weighted.constants_ == without.constants_ and weighted.constants_
+
+
 def test_relative_errors_over_six_decades() -> None:
     generator = np.random.default_rng(1)
     a = 10 ** generator.uniform(-3, 3, (100, 1))

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 SIMPLEST = 12
 # A whole number with more digits before its zeros is no simpler than a decimal one.
 SHORT = 2
+# A numerator of so many digits reads better as a decimal number.
+LONG = 4
 # Each function and its derivative.
 FUNCTIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
     "exp": (np.exp, np.exp),
@@ -263,11 +265,13 @@ def number_cost(value: float) -> int:
 
 
 def exact_number(value: float) -> Any:
-    """Return a float as a SymPy Rational if it is a simple fraction, else as a Float."""
+    """Return a float as a SymPy Rational if it is a short and simple fraction, else as a Float."""
     import sympy
 
     fraction = as_fraction(value, SIMPLEST)
     if fraction is not None:
+        if fraction.denominator > 1 and abs(fraction.numerator) >= 10**LONG:
+            return sympy.Float(float(value))
         return sympy.Rational(fraction.numerator, fraction.denominator)
     found = in_pi(value)
     if found is not None:

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from wug.estimators.candidate import FUNCTIONS, Array, Candidate, is_simple, real_power
 
-STEPS = 4
+STEPS, MOST_STEPS = 4, 200
+# What a row counts for where a formula is not defined.
+FAR = 1e100
 # Dampings of a step, as shares of the largest squared singular value, the least first.
 DAMPINGS = (0.0, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 # Singular values below this share of the largest are those of numbers that the data do not fix.
@@ -203,6 +205,55 @@ def refitted(
     return candidate
 
 
+@np.errstate(all="ignore")
+def settled(
+    candidate: Candidate,
+    inputs: Array,
+    target: Array,
+    free: NDArray[np.bool_],
+    weight: Array | None = None,
+    steps: int = MOST_STEPS,
+) -> Candidate:
+    """Return the formula with its free numbers where no step makes the fit better.
+
+    Slower than :func:`refitted`, but it also walks through long valleys, where numbers make up for
+    each other.
+
+    Args:
+        candidate: Where to start.
+        inputs: (row, in).
+        target: (row,).
+        free: Which numbers may change, as :func:`constants_of` orders them.
+        weight: Of each row's error; 1 if not given.
+        steps: At most.
+    """
+    from scipy.optimize import least_squares
+
+    start = constants_of(candidate)
+    weights = np.ones(len(target)) if weight is None else weight
+    if not 0 < free.sum() <= len(target):
+        return candidate
+
+    def at(numbers: Array) -> Candidate:
+        moved = start.copy()
+        moved[free] = numbers
+        return with_constants(candidate, moved)
+
+    def misses(numbers: Array) -> Array:
+        error = weights * (at(numbers).predict(inputs) - target)
+        return np.where(np.isfinite(error), error, FAR)
+
+    def slopes_of(numbers: Array) -> Array:
+        found = weights[:, None] * gradient(at(numbers), inputs)[:, free]
+        return np.where(np.isfinite(found), found, 0.0)
+
+    solved = least_squares(
+        misses, start[free], slopes_of, method="lm", x_scale="jac", max_nfev=steps,
+        xtol=1e-14, ftol=1e-14, gtol=1e-14,
+    )  # fmt: skip
+    return at(solved.x) if solved.x.all() else candidate
+
+
 def leave_one_out(
     candidate: Candidate,
     inputs: Array,
@@ -262,14 +313,24 @@ def standard_errors(
     weights = np.ones(len(target)) if weight is None else weight
     jacobian = weights[:, None] * gradient(candidate, inputs)[:, free]
     error = weights * (target - candidate.predict(inputs))
+    result[free] = errors_of_numbers(jacobian, error, least)
+    return result
+
+
+def errors_of_numbers(jacobian: Array, error: Array, least: float = 0.0) -> Array:
+    """Return the standard errors of numbers from derivatives and errors, both with their weights.
+
+    Args:
+        jacobian: (row, number).
+        error: (row,).
+        least: Smallest variance of an error.
+    """
     usable = np.isfinite(jacobian).all(1) & np.isfinite(error)
     jacobian, error = jacobian[usable], error[usable]
     size = np.linalg.norm(jacobian, axis=0)
     if not (size > 0).all():
-        result[free] = np.inf
-        return result
-    variance = max(float(error @ error) / max(len(error) - int(free.sum()), 1), least)
+        return np.full(jacobian.shape[1], np.inf)
+    variance = max(float(error @ error) / max(len(error) - jacobian.shape[1], 1), least)
     _, values, right = np.linalg.svd(jacobian / size, full_matrices=False)
     values = np.maximum(values, SMALLEST_SINGULAR * values[0])
-    result[free] = np.sqrt(((right.T / values) ** 2).sum(1) * variance) / size
-    return result
+    return np.asarray(np.sqrt(((right.T / values) ** 2).sum(1) * variance) / size)

@@ -12,16 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wug.estimators.arguments import Argument, arguments, factors, function_of, function_values
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.constants import (
     coefficients_among,
     constants_of,
-    gradient,
     refitted,
-    with_constants,
+    settled,
 )
 from wug.estimators.data import Data, Effort, raisable
 from wug.estimators.monomials import merged
@@ -29,11 +27,10 @@ from wug.estimators.snapping import round_constants
 
 MOST_INPUTS, MOST_ROWS = 6, 300
 POWERS = (1.0, -1.0, 2.0, -2.0, 0.5)
-# Curves that are fitted with all numbers, and those of them whose power is fitted as well.
-BEST, FREE_POWERS = 16, 6
-STEPS, MOST_STEPS = 25, 200
-# What a row counts for where a curve is not defined.
-FAR = 1e100
+# Curves that are fitted with all numbers, of one input and of more; and those of them whose power
+# is fitted as well.
+BEST_OF_ONE, BEST, FREE_POWERS = 48, 16, 6
+STEPS = 25
 # Two columns are one if less than this share of the second is left beside the first.
 DISTINCT = 1e-9
 # Smallest and largest size of a typical argument, and how many between; the largest of any row.
@@ -74,12 +71,13 @@ class Curves:
         if data.num_inputs > MOST_INPUTS or len(few.target) < 6:
             return
         curves = sorted(self.curves(few, effort), key=lambda curve: curve.loss)
+        most = BEST_OF_ONE if data.num_inputs == 1 else BEST
         tried: set[tuple[float, str, Argument, tuple[tuple[int, bool], ...]]] = set()
         for curve in curves:
             kind = (curve.power, curve.name, curve.argument, curve.terms)
             if kind in tried:
                 continue
-            if len(tried) >= BEST or effort.out_of_time():
+            if len(tried) >= most or effort.out_of_time():
                 return
             tried.add(kind)
             yield from self.fitted(curve, data, len(tried) <= FREE_POWERS)
@@ -161,40 +159,8 @@ def with_free_power(candidate: Candidate, data: Data) -> Candidate | None:
     values = constants_of(form)
     free = coefficients_among(form) & (values != 1)
     free[3 + np.count_nonzero(form.exponents) + 1] = True  # the power of the sum
-    return merged(through_valley(form, free, data)).used_terms()
-
-
-def through_valley(candidate: Candidate, free: NDArray[np.bool_], data: Data) -> Candidate:
-    """Return the formula with its free numbers fitted where they make up for each other.
-
-    Args:
-        candidate: Where to start.
-        free: Which numbers may change.
-        data: The rows.
-    """
-    from scipy.optimize import least_squares
-
-    start = constants_of(candidate)
-
-    def at(numbers: Array) -> Candidate:
-        moved = start.copy()
-        moved[free] = numbers
-        return with_constants(candidate, moved)
-
-    def misses(numbers: Array) -> Array:
-        error = data.weight * (at(numbers).predict(data.inputs) - data.target)
-        return np.where(np.isfinite(error), error, FAR)
-
-    def slopes(numbers: Array) -> Array:
-        found = data.weight[:, None] * gradient(at(numbers), data.inputs)[:, free]
-        return np.where(np.isfinite(found), found, 0.0)
-
-    with np.errstate(all="ignore"):
-        solved = least_squares(
-            misses, start[free], slopes, method="lm", x_scale="jac", max_nfev=MOST_STEPS,
-            xtol=1e-14, ftol=1e-14, gtol=1e-14,
-        )  # fmt: skip
-    return at(solved.x) if solved.x.all() else candidate
+    settled_form = settled(form, data.inputs, data.target, free, data.weight)
+    return merged(settled_form).used_terms()
 
 
 def raised(data: Data, power: float) -> tuple[Array, Array]:

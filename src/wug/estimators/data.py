@@ -142,3 +142,19 @@ def raisable(target: Array, power: float) -> Mask:
     """Return which targets can be raised to a power and taken back."""
     mask: Mask = (target != 0) & np.bool_(abs(power) == 1 or (target >= 0).all())
     return mask
+
+
+def deviation(target: Array, weight: Array) -> float:
+    """Return the weighted standard deviation; the largest size of a target that never varies."""
+    mean = float(np.average(target, weights=weight**2)) if weight.any() else 0.0
+    spread = float(np.sqrt(np.mean((weight * (target - mean)) ** 2)))
+    return spread or float(np.abs(weight * target).max(initial=0)) or 1.0
+
+
+def constant(data: Data) -> Candidate:
+    """Return the mean as a formula."""
+    mean = float(np.average(data.target, weights=data.weight**2))
+    return Candidate(
+        exponents=np.zeros((1, data.num_inputs)), coefficients=np.array([[mean]]),
+        powers=np.ones(1),
+    )  # fmt: skip

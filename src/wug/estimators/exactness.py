@@ -1,8 +1,10 @@
 """What exact means, in this one place.
 
 A formula is exact if it meets every row up to the rounding of its numbers, if the same form fitted
-without the outermost rows meets these as well, and if there are enough distinct rows to tell it
-from a coincidence. Anything else that fits well is an approximation.
+without the outermost rows meets these as well, if there are enough distinct rows to tell it from a
+coincidence, and if the rows fix each fitted number to half of their own digits: in a series that
+was cut off where the next term is below rounding, the last numbers are hardly known. Anything else
+that fits well is an approximation.
 """
 
 from __future__ import annotations
@@ -10,9 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wug.estimators.candidate import Array, Candidate
-from wug.estimators.constants import amplification, free_constants, gradient, refitted
+from wug.estimators.constants import (
+    amplification,
+    constants_of,
+    free_constants,
+    gradient,
+    refitted,
+)
 
 # Times the rounding of its data by which a row may be missed.
 TIMES = 8.0
@@ -24,6 +33,11 @@ MOST_REFITTED = 20_000
 ROWS_OF_A_BLOCK = 50_000
 # With so few distinct values among the first rows all rows are counted.
 FIRST_ROWS = 10_000
+# Decimal numbers of so many digits were rounded when they were written; shorter ones may be whole
+# in their own unit, longer ones are all that a float holds.
+WRITTEN_DIGITS, CELLS_OF_A_COLUMN, FEWEST_CELLS = (12, 15), 100, 5
+# Points far around the data where redundant numbers show, and their singular values.
+POINTS, WIDER, REDUNDANT, LARGEST = 200, 2.0, 1e-10, 1e100
 
 
 def rounding(candidate: Candidate, inputs: Array, target: Array, unit: float = UNIT) -> Array:
@@ -69,6 +83,7 @@ def is_exact(candidate: Candidate, inputs: Array, target: Array, unit: float = U
         has_enough_rows(candidate, inputs)
         and meets(candidate, inputs, target, unit)
         and meets_outermost(candidate, inputs, target, unit)
+        and numbers_are_known(candidate, inputs, target, unit)
     )
 
 
@@ -113,6 +128,78 @@ def meets_outermost(candidate: Candidate, inputs: Array, target: Array, unit: fl
     moved = np.sqrt(((by_number @ (right.T / values)) ** 2).sum(1))
     allowed = TIMES * (rounding(again, inputs[outer], target[outer], unit) + moved)
     return bool((np.abs(again.predict(inputs[outer]) - target[outer]) <= allowed).all())
+
+
+def numbers_are_known(
+    candidate: Candidate, inputs: Array, target: Array, unit: float = UNIT
+) -> bool:
+    """Say whether the rows fix each fitted number to half of the digits that they have themselves.
+
+    A relative change d of the numbers moves the rows by J c d. Along the direction that moves them
+    least they have to notice a change of the root of their own relative rounding.
+    """
+    free = free_constants(candidate)
+    if not free.any():
+        return True
+    few = slice(None, None, max(1, len(target) // MOST_REFITTED))
+    inputs, target = inputs[few], target[few]
+    allowed = np.maximum(rounding(candidate, inputs, target, unit), 1e-300)
+    moves = gradient(candidate, inputs)[:, free] * constants_of(candidate)[free] / allowed[:, None]
+    if not np.isfinite(moves).all():
+        return False
+    seen = np.abs(moves).max(0) > TIMES  # no row notices the others, not even if they are 0
+    free[free] = seen
+    if not seen.any():
+        return True
+    singular = np.linalg.svd(moves[:, seen], compute_uv=False)
+    num_needed = len(singular) - num_redundant(candidate, inputs, free)
+    return bool(num_needed <= 0 or singular[num_needed - 1] * np.sqrt(unit) >= 1)
+
+
+def num_redundant(candidate: Candidate, inputs: Array, free: NDArray[np.bool_]) -> int:
+    """Return how many of the numbers others make up for at any inputs, as in (2 x) (3 y)."""
+    generator = np.random.default_rng(0)
+    low, high = inputs.min(0), inputs.max(0)
+    drawn = generator.uniform(low, high, (POINTS, len(low)))
+    factor = np.exp(generator.uniform(-WIDER, WIDER, drawn.shape))
+    points = np.where((low > 0) | (high < 0), drawn * factor, drawn + (high - low) * np.log(factor))
+    moves = gradient(candidate, points)[:, free]
+    largest = np.abs(moves).max(1, keepdims=True)
+    usable = (largest > 1 / LARGEST) & (largest < LARGEST)  # not NaN either
+    moves = moves[usable[:, 0]] / largest[usable[:, 0]]
+    if len(moves) < 2 * moves.shape[1]:
+        return 0
+    moves = moves / np.maximum(np.linalg.norm(moves, axis=0), 1 / LARGEST)
+    singular = np.linalg.svd(moves, compute_uv=False)
+    return int(np.count_nonzero(singular < REDUNDANT * singular[0]))
+
+
+def written_rounding(columns: Array) -> float:
+    """Return the relative rounding of decimals that were written with 12 to 15 digits, else 0.
+
+    Spreadsheets and many programs write 15 digits of the 17 that a float has: what they leave out
+    is rounding as well.
+
+    Args:
+        columns: (row, column).
+
+    Example:
+        >>> thirds = np.arange(1, 9)[:, None] / 3
+        >>> [written_rounding(cells) for cells in (thirds, thirds.round(14), thirds.round(2))]
+        [0.0, 5e-15, 0.0]
+    """
+    largest = 0.0
+    fewest, most = WRITTEN_DIGITS
+    for column in columns.T:
+        cells = column[:CELLS_OF_A_COLUMN]
+        cells = cells[np.isfinite(cells) & (cells != np.round(cells))]
+        digits = [
+            len(f"{abs(cell)!r}".split("e")[0].replace(".", "").strip("0"))
+            for cell in cells.tolist()
+        ]
+        if len(digits) >= FEWEST_CELLS and max(digits) <= most and np.median(digits) >= fewest:
+            largest = max(largest, 0.5 * 10.0 ** (1 - np.median(digits)))
+    return float(largest)
 
 
 def distance_from_middle(rows: Array) -> Array:

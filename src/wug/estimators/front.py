@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal
 
 from wug.core.errors import UserError
 from wug.estimators.candidate import Candidate
+from wug.estimators.readable import few_digits
 
 Selection = Literal["best", "accuracy", "score"]
-SHOWN_DIGITS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +22,9 @@ class Equation:
     Args:
         expression: In SymPy.
         complexity: Number of nodes, plus a charge for numbers that are not simple.
-        error: Root mean square error, the larger one of those on fitted and on held-out rows.
-        r2: Share of the held-out variance that it explains.
+        error: Root mean square error with the rows' weights, the larger one of those on fitted and
+            on held-out rows.
+        r2: Share of the variance that it explains, with the rows' weights.
         seconds: When it was found.
         candidate: Its weights.
         exact: Whether it is exact.
@@ -41,14 +42,6 @@ class Equation:
         import sympy
 
         return str(sympy.sstr(self.expression, full_prec=False))
-
-
-def few_digits(expression: Any) -> Any:
-    """Return an expression whose numbers are rounded for the eye."""
-    import sympy
-
-    numbers = expression.atoms(sympy.Float)
-    return expression.xreplace({n: sympy.Float(n, SHOWN_DIGITS) for n in numbers})
 
 
 class Front(list[Equation]):
@@ -127,6 +120,44 @@ def choose(equations: Sequence[Equation], best: int, selection: Selection) -> in
     return best
 
 
+def without_twins(equations: Sequence[Equation], best: int) -> tuple[list[Equation], int]:
+    """Return the front with one formula of each printed form, and where the best one is now.
+
+    x/sqrt(0.04 x + 56) and the same with 55.9 for 56 are both printed with decimal numbers: nobody
+    sees why the first is the smaller one. Of such twins the better fit stays, or the best formula.
+
+    Args:
+        equations: The front, the simplest first.
+        best: Index of the one with the shortest description.
+    """
+    forms: dict[Any, Equation] = {}
+    for index, equation in enumerate(equations):
+        form = form_of(equation.expression)
+        twin = forms.get(form)
+        if twin is None:
+            forms[form] = equation
+        elif index == best or (twin is not equations[best] and equation.error <= twin.error):
+            forms[form] = replace(equation, complexity=twin.complexity)
+    kept = list(forms.values())
+    chosen = next(i for i, one in enumerate(kept) if one.candidate is equations[best].candidate)
+    return kept, chosen
+
+
+def form_of(expression: Any) -> Any:
+    """Return an expression with the same symbol for every decimal number.
+
+    Example:
+        >>> import sympy
+        >>> x = sympy.Symbol("x")
+        >>> form_of(0.25 * x + 3) == form_of(0.3 * x + 3), form_of(x / 4) == form_of(0.3 * x)
+        (True, False)
+    """
+    import sympy
+
+    number = sympy.Symbol("a decimal number")
+    return expression.xreplace({value: number for value in expression.atoms(sympy.Float)})
+
+
 def pick(front: Front, index: int | None) -> Equation:
     """Return a formula of the front by its index, or the chosen one."""
     if index is None:
@@ -136,72 +167,3 @@ def pick(front: Front, index: int | None) -> Equation:
             f"index must be below {len(front)}, the number of formulas on the front; got {index}."
         )
     return front[index]
-
-
-def readable(expression: Any, positive: Sequence[str] = ()) -> Any:
-    """Return the shortest of a few equal forms of an expression.
-
-    Args:
-        expression: In real symbols.
-        positive: Names of the inputs that are never 0 or below.
-    """
-    import sympy
-
-    forth = {s: sympy.Symbol(str(s), positive=True) for s in expression.free_symbols
-             if str(s) in set(positive)}  # fmt: skip
-    back = {new: old for old, new in forth.items()}
-    expression = expression.xreplace(forth)
-    forms = [expression]
-    if len(expression.free_symbols) <= 12 and sympy.count_ops(expression) <= 60:
-        forms += [sympy.factor_terms(expression), sympy.together(expression)]
-        if expression.is_rational_function(*expression.free_symbols):
-            forms += [sympy.cancel(expression), sympy.factor(expression)]
-        elif not expression.has(sympy.Float):
-            forms.append(sympy.powsimp(sympy.factor(sympy.together(expression))))
-        forms += [other for form in forms for other in with_plain_terms(form)]
-    return min(forms, key=effort_to_read).xreplace(back)
-
-
-def effort_to_read(expression: Any) -> tuple[int, bool, int]:
-    """Return how many operations an expression has, and what people avoid of equally long ones.
-
-    That is one over a sum with quotients in it, and factors of terms.
-    """
-    import sympy
-
-    base, power = expression.as_base_exp()
-    below = base.is_Add and power.could_extract_minus_sign()
-    double = below and any(one.exp.is_negative for one in base.atoms(sympy.Pow))
-    terms = (term for one in expression.atoms(sympy.Add) for term in one.args)
-    scaled = sum(not term.is_number and abs(term.as_coeff_Mul()[0]) != 1 for term in terms)
-    return int(sympy.count_ops(expression)), bool(double), scaled
-
-
-def with_plain_terms(expression: Any) -> Iterator[Any]:
-    """Yield a product with a power of a sum scaled so that one of its terms has no factor.
-
-    So 0.5 S / (1 + 0.2 S) becomes 2.5 S / (5 + S), as people write it.
-
-    Example:
-        >>> import sympy
-        >>> S = sympy.Symbol("S")
-        >>> list(with_plain_terms(0.5 * S / (1 + 0.25 * S)))
-        [2.0*S/(S + 4.0)]
-    """
-    import sympy
-
-    coefficient, rest = expression.as_coeff_Mul()
-    factors = sympy.Mul.make_args(rest)
-    if sum(factor.as_base_exp()[0].is_Add for factor in factors) > 1:
-        return
-    for index, factor in enumerate(factors):
-        base, power = factor.as_base_exp()
-        if not (base.is_Add and power.is_number) or factor == expression:
-            continue
-        for scale in dict.fromkeys(term.as_coeff_Mul()[0] for term in base.args):
-            if scale in (1, -1) or not (scale > 0 or power.is_Integer):
-                continue
-            pairs = (term.as_coeff_Mul() for term in base.args)
-            terms = (1 * r if c == scale else (c / scale) * r for c, r in pairs)
-            others = (*factors[:index], *factors[index + 1 :])
-            yield sympy.Mul(coefficient * scale**power, *others, sympy.Add(*terms) ** power)

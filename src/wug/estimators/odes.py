@@ -17,7 +17,7 @@ from wug.core.errors import UserError
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.constants import constants_of, free_constants, with_constants
 from wug.estimators.data import Limits
-from wug.estimators.front import readable
+from wug.estimators.readable import readable
 from wug.estimators.search import CLOCK, Search
 from wug.estimators.snapping import simple_numbers
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -26,11 +25,12 @@ from wug.analysis.formula import Certificate, Formula, certify
 from wug.core.errors import UserError
 from wug.estimators.candidate import Array
 from wug.estimators.chosen_columns import identifiers
-from wug.estimators.constants import constants_of, free_constants, standard_errors
 from wug.estimators.data import Limits
-from wug.estimators.exactness import UNIT
-from wug.estimators.front import Equation, Front, Selection, choose, pick, readable
+from wug.estimators.exactness import UNIT, written_rounding
+from wug.estimators.front import Equation, Front, Selection, choose, pick, without_twins
 from wug.estimators.own_formula import score_formula
+from wug.estimators.printed_constants import printed_constants
+from wug.estimators.readable import readable
 from wug.estimators.robust import outliers
 from wug.estimators.scoring import Scored
 from wug.estimators.search import Search, Status
@@ -42,19 +42,6 @@ OPERATIONS = ("add", "sub", "mul", "div", "pow", "root")
 FUNCTIONS = ("exp", "log", "sin", "cos", "tanh")
 # Rows that a certificate is checked on.
 MOST_CERTIFIED = 2_000
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A number of a formula that was taken from the data.
-
-    Args:
-        value: The number.
-        standard_error: By how much it may be off, one standard deviation.
-    """
-
-    value: float
-    standard_error: float
 
 
 class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -87,7 +74,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             are several.
         expression_: The chosen formula in SymPy; a list if there are several outputs.
         latex_: The same in LaTeX.
-        constants_: Its numbers that are not simple, with their standard errors.
+        constants_: Its decimal numbers as they are printed, with their standard errors.
         certificate_: What can be proven of it (`wug.analysis.formula.Certificate`).
         status_: ``exact`` (met up to rounding), ``noisy`` (what is left looks like noise),
             ``approximate`` (close, but what is left is not noise), ``incomplete`` (something is
@@ -173,12 +160,13 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         """
         self._validate_params()
         limits = self._limits()
-        unit = max((unit_of(values) for values in (X, y)), default=UNIT)
+        unit = max(unit_of(values) for values in (X, y))
         inputs, targets = validate_data(
             self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
         )
         weights = np.sqrt(_check_sample_weight(sample_weight, inputs, ensure_non_negative=True))
         targets = np.asarray(targets, dtype=np.float64)
+        unit = max(unit, *map(written_rounding, (inputs, targets.reshape(len(targets), -1))))
         earlier = getattr(self, "_fronts", []) if self.warm_start else []
         self._single = targets.ndim == 1
         columns = targets.reshape(len(targets), -1).T
@@ -205,8 +193,8 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             fronts.append(self._front(search))
             statuses.append(search.status())
             left_out.append(np.flatnonzero(far))
-            errors.append((inputs[~far][:MOST_CERTIFIED], column[~far][:MOST_CERTIFIED],
-                           weight[~far][:MOST_CERTIFIED]))  # fmt: skip
+            used = np.flatnonzero(~far & (weight > 0))[:MOST_CERTIFIED]
+            errors.append((inputs[used], column[used], weight[used]))
             self.interrupted_ |= search.interrupted
         self._fronts, self._measured = fronts, errors
         self._certificates: list[Certificate] | None = None
@@ -271,18 +259,19 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         best_one = search.best
         others = [one for one in search.front() if one.complexity != best_one.complexity]
         scored = sorted([*others, best_one], key=lambda one: one.complexity)
-        equations = [self._equation(one, search) for one in scored]
-        best = scored.index(best_one)
+        equations, best = without_twins(
+            [self._equation(one, search) for one in scored], scored.index(best_one)
+        )
         return Front(equations, choose(equations, best, self.model_selection))
 
     def _equation(self, scored: Scored, search: Search | None = None) -> Equation:
         expression = readable(scored.candidate.expression(self.names_), self._positive)
-        variance = math.nan if search is None else float(np.var(search.held.target))
+        varies = search is not None and np.ptp(search.target[search.all_rows]) > 0
         return Equation(
             expression=expression,
             complexity=scored.complexity,
             error=scored.error,
-            r2=1 - scored.error**2 / variance if variance else math.nan,
+            r2=1 - scored.relative_error**2 if varies else math.nan,
             seconds=scored.seconds,
             candidate=scored.candidate,
             exact=scored.exact,
@@ -327,13 +316,10 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
     def constants_(self) -> Any:
         """The numbers of the chosen formula of each output that were taken from the data."""
         check_is_fitted(self, "status_")
-        found = []
-        for equation, (inputs, target, weight) in zip(self._chosen, self._measured, strict=True):
-            candidate = equation.candidate
-            free = free_constants(candidate)
-            errors = standard_errors(candidate, inputs, target, weight, free)[free]
-            values = constants_of(candidate)[free]
-            found.append([Constant(*map(float, p)) for p in zip(values, errors, strict=True)])
+        found = [
+            printed_constants(equation.expression, self.names_, *measured)
+            for equation, measured in zip(self._chosen, self._measured, strict=True)
+        ]
         return self._one_or_all(found)
 
     @property

@@ -25,10 +25,10 @@ MOST_ROWS = 200
 MEANINGS: Mapping[str, str] = {
     "exact": "every row is met up to rounding, also the outermost by a fit without them",
     "noisy": "what the formula leaves of the target looks like noise",
-    "approximate": "the formula is close, but it is not the rule: what it leaves is not noise",
+    "approximate": "the formula is close, but nothing says that it is the rule: keep to its range",
     "undecided": "too few distinct rows to tell a rule from a coincidence",
     "incomplete": "something is left in the target that no formula was found for",
-    "none": "the inputs do not explain the target",
+    "none": "nothing was found that the inputs tell of the target",
 }
 
 
@@ -106,6 +106,7 @@ def to_json(
         "expression": str(model.expression_),
         "latex": model.latex_,
         "status": model.status_,
+        "meaning": MEANINGS[str(model.status_)],
         "constants": [asdict(constant) for constant in model.constants_],
         "left_out": [int(row) + 1 for row in model.outliers_],
         "weights": weights_to_json(model.equation_.candidate),

@@ -23,8 +23,9 @@ class Scored:
     Args:
         candidate: The formula.
         complexity: Its size.
-        error: Root mean square error: the larger one of those on fitted and on held-out rows.
-        relative_error: The same with the rows' weights, in deviations of the target.
+        error: Root mean square error with the rows' weights: the larger one of those on fitted and
+            on held-out rows.
+        relative_error: The same in deviations of the target.
         criterion: Description length: smaller is better.
         seconds: When it was found.
         met: Whether it meets the searched rows up to rounding.
@@ -55,6 +56,30 @@ def front_of(found: Sequence[Scored]) -> list[Scored]:
         if better and not (front and front[-1].met):
             front.append(scored)
     return front
+
+
+def with_undominated_first(final: Sequence[Scored], num_rows: int) -> list[Scored]:
+    """Return formulas with another one first if a smaller one has a smaller error than the first.
+
+    Held-out rows chose the first; an error from leaving out each row in turn may tell otherwise.
+    Then the shortest description among the front is the choice.
+
+    Args:
+        final: The chosen formula, then others.
+        num_rows: That the errors are of.
+    """
+    chosen = final[0]
+    if not any(
+        one.complexity <= chosen.complexity and one.relative_error < chosen.relative_error
+        for one in final
+    ):
+        return list(final)
+
+    def length(one: Scored) -> float:
+        return description_length(one.relative_error, one.complexity, num_rows, one.met)
+
+    best = min(front_of(final), key=length)
+    return [best, *(one for one in final if one is not best)]
 
 
 def near_front(found: Sequence[Scored]) -> list[Scored]:

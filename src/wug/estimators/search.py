@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Literal
 
@@ -15,12 +15,19 @@ from threadpoolctl import threadpool_limits
 from wug.estimators.all_rows import fitted_on_all_rows
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.constants import free_constants, refitted
-from wug.estimators.data import Data, Effort, Limits
-from wug.estimators.exactness import UNIT, is_exact, meets, num_distinct
+from wug.estimators.data import Data, Effort, Limits, constant, deviation
+from wug.estimators.exactness import UNIT, has_enough_rows, is_exact, meets, num_distinct
 from wug.estimators.leftover import ENOUGH_FOR_TREES, can_be_tested, something_left
-from wug.estimators.scoring import Scored, description_length, front_of, near_front
+from wug.estimators.scoring import (
+    Scored,
+    description_length,
+    front_of,
+    near_front,
+    with_undominated_first,
+)
 from wug.estimators.screening import views
-from wug.estimators.simpler import small_formulas, smaller_forms
+from wug.estimators.simpler import rounder, small_formulas, smaller_forms
+from wug.estimators.snapping import with_whole_coefficients
 from wug.estimators.stages import (
     FEW_INPUTS,
     Stage,
@@ -49,6 +56,8 @@ PROMISING = 0.3
 CLOSE, TOO_CLOSE_FOR_NOISE = 0.05, 1e-9
 # Below which the last digits of the numbers are worth a fit of their own.
 ALMOST_MET = 1e-5
+# Median of errors as a share of their root mean square below which few rows hold almost all.
+IN_FEW_ROWS = 0.1
 RESTARTS = (64, 256, 1024)
 # Of many inputs, so many are looked at closely.
 SCREENED = 6
@@ -59,6 +68,8 @@ STRUCTURE_SHARE, FRONT_SHARE = 0.3, 0.05
 # Formulas whose smaller forms are tried for the front.
 MOST_SIMPLIFIED, MOST_TERMS = 4, 12
 MOST_FRONT_SECONDS = 1.0
+# Numbers of a table up to which the front is settled even where the time is over.
+SETTLED = 50_000
 
 
 @dataclass
@@ -192,7 +203,8 @@ class Search:
             return
         yield from ((None, stage) for stage in first_stages(self.limits))
         if num_inputs <= FEW_INPUTS:
-            yield from ((None, stage) for stage in later_stages(self.limits, num_inputs))
+            later = later_stages(self.limits, num_inputs, curves=self.accuracy == 0)
+            yield from ((None, stage) for stage in later)
             return
         screened = [Columns(indices) for indices in views(self.data, SCREENED)]
         for view in screened:
@@ -229,9 +241,17 @@ class Search:
 
     def is_refused(self) -> bool:
         """Say whether the best formula leaves something, or too little for noise."""
+        if self.best.met and self.accuracy > 0:
+            return not self.is_close_enough()
         if self.best.met:
-            return self.accuracy > 0 and not self.is_close_enough()
+            return self.is_coincidence()
         return self.best.relative_error < TOO_CLOSE_FOR_NOISE or self.something_left()
+
+    def is_coincidence(self) -> bool:
+        """Say whether the best formula meets enough rows and is not exact for all that."""
+        best = self.best
+        enough = has_enough_rows(best.candidate, self.inputs[self.all_rows])
+        return best.met and not best.exact and enough
 
     def add(self, candidate: Candidate, in_any_case: bool = False) -> None:
         """Score a candidate on the held-out rows and keep it."""
@@ -269,6 +289,11 @@ class Search:
         self.found.append(scored)
         if better_than_all and self.on_better is not None:
             self.on_better(scored)
+        if better_than_all and met and not scored.exact and self.accuracy == 0:
+            # Numbers that the rows hardly fix may stand for simple ones.
+            for simpler in rounder(candidate, self.data):
+                if self.meets(simpler):
+                    self.add(simpler)
 
     def allows(self, candidate: Candidate) -> bool:
         """Say whether a formula keeps to the limits and its units come out."""
@@ -277,15 +302,14 @@ class Search:
 
     def errors_of(self, candidate: Candidate) -> tuple[float, float]:
         """Return the relative and the plain error, the larger ones of fitted and held-out rows."""
-        relative = plain = 0.0
+        largest = 0.0
         for data in (self.data, self.held):
-            error = candidate.predict(data.inputs) - data.target
+            error = data.weight * (candidate.predict(data.inputs) - data.target)
             mean_square = float(np.mean(error**2))
             if not np.isfinite(mean_square):
                 return np.inf, np.inf
-            plain = max(plain, float(np.sqrt(mean_square)))
-            relative = max(relative, float(np.sqrt(np.mean((data.weight * error) ** 2))))
-        return relative / self.scale, plain
+            largest = max(largest, float(np.sqrt(mean_square)))
+        return largest / self.scale, largest
 
     def meets(self, candidate: Candidate) -> bool:
         """Say whether a candidate meets the searched rows up to rounding."""
@@ -327,24 +351,25 @@ class Search:
             return
         rows = self.all_rows
         weight = np.ones(len(self.target)) if self.weight is None else self.weight
+        table = (self.inputs[rows], self.target[rows], weight[rows], self.scale)
         end = self.clock() + MOST_FRONT_SECONDS
         best = self.best
         final: list[Scored] = []
         for scored in (best, *(one for one in near_front(self.found) if one is not best)):
             if self.clock() > end and final:
                 break
-            final.append(
-                fitted_on_all_rows(
-                    scored, self.inputs[rows], self.target[rows], weight[rows], self.scale
-                )
-            )
-        self.final = final
+            final.append(fitted_on_all_rows(scored, *table))
+        if len(rows) * self.inputs.shape[1] <= SETTLED or not self.out_of_time():
+            shown = {id(one) for one in (final[0], *front_of(final))}
+            for index, scored in enumerate(final):
+                if id(scored) in shown and self.clock() < end:
+                    final[index] = fitted_on_all_rows(scored, *table, settle=True)
+        self.final = with_undominated_first(final, len(rows))
 
     def something_left(self) -> bool:
         """Say whether what the best formula leaves can be predicted."""
         best = self.best
         if getattr(self, "_tested", None) is not best.candidate:
-            self._tested = best.candidate
             rows = self.data.rows(np.full(len(self.data.target), True), 2_000)
             residual = rows.target - best.candidate.predict(rows.inputs)
             seed = self.seed % 2**31
@@ -353,42 +378,30 @@ class Search:
                 for way in self.groups()[:1]
                 if len(way.exponents)
             )
+            self._tested = best.candidate  # last: an interrupt must not leave it half done
         return self._left
+
+    def is_in_few_rows(self) -> bool:
+        """Say whether a few rows hold almost all that the best formula leaves, unlike noise."""
+        rows = self.all_rows
+        error = np.abs(self.target[rows] - self.best.candidate.predict(self.inputs[rows]))
+        error = error if self.weight is None else error * self.weight[rows]
+        return bool(np.median(error) < IN_FEW_ROWS * np.sqrt(np.mean(error**2)))
 
     def status(self) -> Status:
         """Say what the search ended with."""
         best = self.best
         if best.exact:
             return "exact"
+        if self.is_coincidence():
+            return "approximate"
         distinct = num_distinct(self.data.inputs, 10 * best.candidate.num_constants + 20)
         if best.met or not can_be_tested(distinct, best.candidate.num_constants):
             return "undecided"
         left = self.something_left()
+        left = left or self.is_in_few_rows()
         if best.relative_error < TOO_CLOSE_FOR_NOISE or (left and best.relative_error < CLOSE):
             return "approximate"
         if left:
             return "incomplete"
         return "none" if 1 - best.relative_error**2 < LEAST_EXPLAINED else "noisy"
-
-
-def with_whole_coefficients(candidate: Candidate) -> Candidate:
-    """Return a formula with those coefficients rounded that are almost whole numbers."""
-    nearest = np.round(candidate.coefficients)
-    close = np.abs(candidate.coefficients - nearest) < ALMOST_MET
-    return replace(candidate, coefficients=np.where(close, nearest, candidate.coefficients))
-
-
-def deviation(target: Array, weight: Array) -> float:
-    """Return the weighted standard deviation; the largest size of a target that never varies."""
-    mean = float(np.average(target, weights=weight**2)) if weight.any() else 0.0
-    spread = float(np.sqrt(np.mean((weight * (target - mean)) ** 2)))
-    return spread or float(np.abs(weight * target).max(initial=0)) or 1.0
-
-
-def constant(data: Data) -> Candidate:
-    """Return the mean as a formula."""
-    mean = float(np.average(data.target, weights=data.weight**2))
-    return Candidate(
-        exponents=np.zeros((1, data.num_inputs)), coefficients=np.array([[mean]]),
-        powers=np.ones(1),
-    )  # fmt: skip

@@ -33,6 +33,8 @@ LAST_DIGITS = 1e-12
 # With more coefficients the others are not fitted anew when one is rounded.
 FEW_COEFFICIENTS = 10
 MOST_ROWS = 1_000
+# A coefficient that is so close to a whole number may be one.
+ALMOST_WHOLE = 1e-5
 
 
 def rounding_loss(candidate: Candidate, data: Data) -> float:
@@ -189,3 +191,10 @@ def rounded_in_turn(
                 candidate, free = moved, others
                 break
     return candidate
+
+
+def with_whole_coefficients(candidate: Candidate) -> Candidate:
+    """Return a formula with those coefficients rounded that are almost whole numbers."""
+    nearest = np.round(candidate.coefficients)
+    close = np.abs(candidate.coefficients - nearest) < ALMOST_WHOLE
+    return replace(candidate, coefficients=np.where(close, nearest, candidate.coefficients))

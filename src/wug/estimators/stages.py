@@ -13,8 +13,10 @@ from wug.estimators.monomials import Monomials
 from wug.estimators.polynomial import Polynomial
 from wug.estimators.rational import Rational
 from wug.estimators.root_factors import RootFactors
+from wug.estimators.shifted import Shifted
 from wug.estimators.sums import Sums
-from wug.estimators.unary import UnaryProducts, UnarySums
+from wug.estimators.unary import UnaryProducts
+from wug.estimators.unary_sums import UnarySums
 
 POWERS = (-1.0, 2.0, -2.0, 0.5)
 SUM_POWERS = ((1.0, 1.0), (1.0, -1.0), (2.0,), (0.5,), (-1.0,))
@@ -68,12 +70,22 @@ def sum_stage() -> Stage:
     return Stage([Sums(powers) for powers in SUM_POWERS])
 
 
-def later_stages(limits: Limits, num_inputs: int) -> Iterator[Stage]:
-    """Yield what is tried on few inputs, or on those that matter."""
+def later_stages(limits: Limits, num_inputs: int, *, curves: bool = False) -> Iterator[Stage]:
+    """Yield what is tried on few inputs, or on those that matter.
+
+    Args:
+        limits: Of the formulas.
+        num_inputs: How many there are.
+        curves: Whether one input's curves are tried before a polynomial may end the search, which
+            follows any of them through noise.
+    """
     operations, most = limits.operations, limits.max_terms
+    curves = curves and num_inputs == 1 and bool(limits.functions)
     if not operations & {"mul", "div", "pow", "root"}:
         return
     products = Stage([UnaryProducts(), Curves()], if_refused=True, once=True)
+    if curves:
+        products = Stage([UnaryProducts(), Curves(), Shifted()], once=True)
     if not operations & {"add", "sub"} or most == 1:
         yield Stage([UnaryProducts()], if_refused=True, once=True)
         return
@@ -82,11 +94,14 @@ def later_stages(limits: Limits, num_inputs: int) -> Iterator[Stage]:
             *(Polynomial(degree) for degree in (2, 3, 4, 6)),
             *(Polynomial(2, power=power) for power in POWERS),
             Polynomial(3, inverse=True),
-        ])  # fmt: skip
+        ], may_end=not curves)  # fmt: skip
     if num_inputs == 1:
-        yield Stage([Rational(degree) for degree in (1, 2, 3)], once=True)
+        yield Stage([Rational(degree) for degree in (1, 2, 3)], once=True, may_end=not curves)
+    if curves:
+        yield products
     yield sum_stage()
-    yield products
+    if not curves:
+        yield products
     yield Stage([Monomials(num_terms) for num_terms in range(2, min(most, 3) + 1)])
     yield Stage([
         *(Monomials(1, power=power, constant=True) for power in POWERS),

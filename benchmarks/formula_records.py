@@ -1,0 +1,37 @@
+"""Records of benchmarks, one line of JSON for each fit; and what others published."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+# Share that a formula may be off outside and still carries there; with noise numbers are not known
+# any better.
+CARRIES = 1e-2
+# Exact recovery on Feynman's problems as SRBench publishes it, without noise and with 1 %.
+SRBENCH = {
+    "AI Feynman": (55.8, 0.0), "AFP_FE": (27.0, 6.1), "GP-GOMEA": (26.8, 0.0),
+    "DSR": (19.7, 8.4), "Operon": (16.6, 0.1), "gplearn": (16.3, 13.2),
+}  # fmt: skip
+
+
+def read(path: Path) -> list[Record]:
+    """Return the records of a file, if there is one; a line that a kill has torn is left out."""
+    records = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        with suppress(json.JSONDecodeError):
+            records.append(json.loads(line))
+    return records
+
+
+def append(path: Path, record: Record) -> None:
+    """Add a record, on a line of its own even after a torn one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        if file.tell() and not path.read_bytes().endswith(b"\n"):
+            file.write(b"\n")
+        file.write(json.dumps(record).encode() + b"\n")

@@ -1,0 +1,54 @@
+"""Peaks, oscillations and bent lines are found with all of their numbers."""
+
+import numpy as np
+import pytest
+import sympy
+import torch
+
+from wug.estimators import ArithmeticRegressor
+from wug.estimators.data import Data, Effort, Limits
+from wug.estimators.shifted import Shifted, line_of
+
+X = np.linspace(0.3, 9.1, 70)
+LAWS = {
+    "peak": 4.2 * np.exp(-0.7 * (X - 5.3) ** 2),
+    "peak on a level": 4.2 * np.exp(-0.7 * (X - 5.3) ** 2) - 1.3,
+    "wave": 2.3 * np.sin(3.1 * X + 0.7),
+    "wave on a line": 2.3 * np.sin(3.1 * X + 0.7) + 0.4 * X - 1.7,
+    "damped": 1.4 * np.exp(-0.3 * X) * np.cos(4 * X),
+    "damped, with a phase": 1.4 * np.exp(-0.37 * X) * np.sin(4.1 * X - 1.1) + 0.6,
+    "bent line": 1013.2 * (1 - 0.0226 * X) ** 5.25,
+}
+
+
+def solved(y: np.ndarray, **limits: object) -> float:
+    """Return the smallest error of what the structure finds, relative to the target's spread."""
+    limit = Limits(functions=("exp", "sin"), **limits)
+    data = Data(inputs=X[:, None], target=y, limits=limit, weight=np.ones(len(y)))
+    effort = Effort(torch.Generator(), 1, lambda: False)
+    found = [one.predict(data.inputs) - y for one in Shifted().solve(data, effort)]
+    return min((np.abs(error).max() / y.std() for error in found), default=np.inf)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_are_found(name: str) -> None:
+    assert solved(LAWS[name]) < 1e-8
+
+
+def test_no_root_no_bent_line() -> None:
+    whole = frozenset({"add", "sub", "mul", "div", "pow"})
+    assert solved(LAWS["bent line"], operations=whole) > 1e-8
+
+
+def test_a_line_below_a_power() -> None:
+    candidate = line_of(2.0, 1.0, -3.0, 5.0)
+    np.testing.assert_allclose(candidate.predict(X[:, None]), 5 * (2 * X + 1) ** -3.0)
+
+
+def test_a_decay_through_noise_is_no_polynomial() -> None:
+    t = np.arange(30.0)
+    counts = np.random.default_rng(5).poisson(1200 * np.exp(-t / 8.3)).astype(float)
+    model = ArithmeticRegressor(time_budget=5, random_state=0).fit(t[:, None], counts)
+    assert model.expression_.has(sympy.exp) and model.status_ == "noisy"
+    beyond = np.array([[35.0], [40.0]])
+    np.testing.assert_allclose(model.predict(beyond), 1200 * np.exp(-beyond[:, 0] / 8.3), rtol=0.2)
