@@ -7,6 +7,7 @@ from wug.core.errors import UserError
 from wug.layers.feed_forward import FeedForward
 from wug.layers.sigma_moe import SigmaMoE
 from wug.layers.top_k_mlp import TopKMLP
+from wug.models.moeut import MoEUT
 from wug.models.transformer_xl import TransformerXL
 from wug.tasks.language.wug_test import WugTest
 
@@ -40,7 +41,7 @@ def test_units_of_the_chosen_experts_are_counted():
         )
         for x_i in x
     ]
-    assert count_active(layer, x).tolist() == expected
+    assert count_active(layer, x, layer.route(x).index).tolist() == expected
 
 
 def test_a_network_is_read_layer_by_layer():
@@ -54,6 +55,29 @@ def test_a_network_is_read_layer_by_layer():
         for layer in model.layers:
             layer.feed_forward.bias_in.fill_(-1e3)
     assert active_channels(model, TASK).mean.tolist() == [0, 0]
+
+
+def test_experts_that_are_applied_again_count_again():
+    """MoEUT chooses experts by normalised tokens, and lets them read the others."""
+    model = MoEUT(256, features=8, group_size=1, num_repeats=2, num_experts=4, expert_features=4,
+                  top_k=2, generator=drawn())  # fmt: skip
+    found = active_channels(model, TASK)
+    assert found.layers == ("layers.0.feed_forward",) and found.total.tolist() == [16]
+    layer, seen = model.layers[0].feed_forward, []
+    layer.router.register_forward_hook(lambda module, inputs, routing: seen.append(routing))
+    mix = layer.mix
+    layer.mix = lambda x, routing: (seen.append(x), mix(x, routing))[1]
+    counts = []
+    for index in range(TASK.source(1).num_parts("validation")):
+        batch = TASK.source(1).part("validation", index)
+        seen.clear()
+        with torch.no_grad():
+            model.eval()(batch["inputs"])
+        for routing, x in zip(seen[::2], seen[1::2], strict=True):
+            for row, column in batch["mask"].nonzero().tolist():
+                experts = layer.weight_in[routing.index[row, column]]
+                counts.append(int(((x[row, column] @ experts) > 0).sum()))
+    np.testing.assert_allclose(found.mean, [np.mean(counts)])
 
 
 def test_needs_feed_forward_layers():

@@ -32,6 +32,17 @@ def test_multiplications_are_those_of_the_layers():
     assert dense["tokens_per_second"] > 0
 
 
+@pytest.mark.parametrize("key", ["product_key_memory", "peer"])
+def test_rows_that_are_chosen_count(key):
+    """Torch counts no FLOPs of embeddings."""
+    network = TransformerXL(
+        256, **SIZES, feed_forward=key, num_sub_keys=5, top_k=3, feed_forward_heads=2
+    )
+    found = language_cost(network, TASK, rows=2, repeats=1)
+    expected = sum(layer.feed_forward.multiplications for layer in network.layers)
+    assert found["mlp_flops_per_token"] == 2 * expected
+
+
 def test_saved_bytes_are_those_of_a_known_network():
     network = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 1))
     x = torch.randn(10, 4)

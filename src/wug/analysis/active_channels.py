@@ -7,6 +7,8 @@ can replace it.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,25 +71,18 @@ def active_channels(
     }
     if not layers:
         raise UserError(f"active_channels: {type(network).__name__} has no feed-forward layers.")
-    read: dict[str, list[Tensor]] = defaultdict(list)
-    hooks = [
-        part.register_forward_hook(
-            lambda module, inputs, output, name=name: read[name].append(inputs[0])
-        )
-        for name, part in layers.items()
-    ]
     counts: dict[str, list[Tensor]] = defaultdict(list)
 
-    def count(mask: Tensor) -> None:
-        for name, inputs in read.items():
-            counts[name] += [count_active(layers[name], x[mask]) for x in inputs]
-        read.clear()
+    with record_inputs(layers) as inputs:
 
-    try:
+        def count(mask: Tensor) -> None:
+            for name, calls in inputs.items():
+                for x, *routing in calls:
+                    index = [one.index[mask] for one in routing]
+                    counts[name].append(count_active(layers[name], x[mask], *index))
+            inputs.clear()
+
         read_text(network, task, split, num_tokens, count)
-    finally:
-        for hook in hooks:
-            hook.remove()
     found = [torch.cat(counts[name]).double() for name in layers]
     total = [float(np.prod(part.weight_in.shape)) / part.in_features for part in layers.values()]
     return ActiveChannels(
@@ -98,12 +93,42 @@ def active_channels(
     )
 
 
-def count_active(layer: Any, x: Tensor) -> Tensor:
-    """Return how many hidden units of a layer are above zero for each token, (token,)."""
-    if layer.weight_in.dim() == 2:
+@contextmanager
+def record_inputs(layers: Mapping[str, nn.Module]) -> Iterator[dict[str, list[Any]]]:
+    """Gather what feed-forward layers read while a network runs: tokens and, of experts, routing.
+
+    A network may choose experts by something else than what they read, and call both by itself.
+    """
+    inputs: dict[str, list[Any]] = defaultdict(list)
+
+    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(x: Tensor, other: Any = None) -> Any:
+            inputs[name].append((x, other) if function.__name__ == "mix" else (x,))
+            return function(x, other)
+
+        return call
+
+    methods = {name: "mix" if hasattr(part, "mix") else "forward" for name, part in layers.items()}
+    for name, part in layers.items():
+        setattr(part, methods[name], watched(name, getattr(part, methods[name])))
+    try:
+        yield inputs
+    finally:
+        for name, part in layers.items():
+            delattr(part, methods[name])
+
+
+def count_active(layer: Any, x: Tensor, index: Tensor | None = None) -> Tensor:
+    """Return how many hidden units of a layer are above zero for each token, (token,).
+
+    Args:
+        layer: The layer.
+        x: The tokens.
+        index: The experts that each of them chose, of a layer with experts.
+    """
+    if index is None:
         active = (F.linear(x, layer.weight_in, layer.bias_in) > 0).sum(-1)
         return active.clamp(max=layer.top_k) if hasattr(layer, "top_k") else active
-    index = layer.route(x).index
     active = torch.zeros(len(x), dtype=torch.int64, device=x.device)
     for expert in range(layer.num_experts):
         rows = (index == expert).any(-1)

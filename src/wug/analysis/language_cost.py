@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Sequence
+from math import prod
 from statistics import median
 from typing import Any
 
@@ -19,6 +21,27 @@ from wug.core.registry import register
 from wug.interfaces.next_token import NEXT_TOKEN
 
 REPEATS = 5
+
+
+def flops_of_sums(table: Sequence[int], index: Sequence[int], *_: Any, **__: Any) -> int:
+    """Return the FLOPs of a weighted sum of chosen rows, from shapes: two per number read."""
+    return 2 * prod(index) * table[1]
+
+
+def flops_of_products(
+    x: Sequence[int], table: Sequence[int], index: Sequence[int], *_: Any, **__: Any
+) -> int:
+    """Return the FLOPs of products with chosen rows, from shapes."""
+    return 2 * prod(index) * table[1]
+
+
+# Operations of product keys that torch does not count.
+_aten = torch.ops.aten
+CHOSEN_ROWS = {
+    _aten._embedding_bag: flops_of_sums,
+    _aten._embedding_bag_forward_only: flops_of_sums,
+    _aten._embedding_bag_per_sample_weights_backward: flops_of_products,
+}
 
 
 @register("analysis", name="Cost of a language model", references=("csordas2023",))
@@ -108,7 +131,7 @@ def count_flops(network: nn.Module, forward: Any) -> dict[str, int]:
     backends = {part: part.backend for part in parts}
     for part in backends:
         part.backend = "loop"  # products that torch counts
-    counter = FlopCounterMode(display=False)
+    counter = FlopCounterMode(display=False, custom_mapping=CHOSEN_ROWS)
     with counter:
         forward()
     for part, backend in backends.items():

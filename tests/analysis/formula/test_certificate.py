@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+import sympy
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -219,3 +220,14 @@ def test_what_is_undefined_on_both_sides_is_no_change():
     before = np.array([np.nan, 1.0, 2.0])
     assert largest_change(before, np.array([np.nan, 1.0, 2.5])) == (0.5, 0.25)
     assert largest_change(before, np.array([np.nan, np.nan, 2.0])) == (np.inf, np.inf)
+
+
+def test_last_digits_are_rounding() -> None:
+    network = with_weights(NAU(1, 1), weight=[[0.3]])
+    rows = torch.linspace(1, 5, 20, dtype=DOUBLE)[:, None]
+    symbol = sympy.Symbol("x1", real=True)
+    certificate = certify(network, Formula(((0.1 + 0.2) * symbol,), ("x1",)), rows)
+    assert certificate.exact is False and certificate.is_rounding
+    assert "equals the formula up to the rounding of its numbers" in str(certificate)
+    certificate = certify(network, Formula((0.3001 * symbol,), ("x1",)), rows)
+    assert not certificate.is_rounding and "does not equal the formula" in str(certificate)

@@ -9,7 +9,8 @@ from torch import nn
 
 import wug
 from wug.analysis.masks.controls import in_another_order, shuffled_stream
-from wug.analysis.masks.find import Finder, find_beta, find_masks
+from wug.analysis.masks.find import find_masks
+from wug.analysis.masks.finder import Finder, find_beta
 from wug.analysis.masks.gates import chosen_parameters, make_gates
 from wug.analysis.masks.planted import two_tables as plant
 from wug.analysis.masks.training import Setting
@@ -58,7 +59,7 @@ def small(**options):
 
 
 def test_an_interrupted_call_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr("wug.analysis.masks.find.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("wug.analysis.masks.finder.CHECKPOINT_SECONDS", 0.0)
     _, whole = small()
     calls = []
 
@@ -67,7 +68,7 @@ def test_an_interrupted_call_goes_on_where_it_stopped(tmp_path, monkeypatch):
         if len(calls) == 9:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("wug.analysis.masks.find._Bar._report", stop)
+    monkeypatch.setattr("wug.analysis.masks.finder.Bar._report", stop)
     with pytest.raises(KeyboardInterrupt):
         small(resume=tmp_path, progress=True)
     monkeypatch.undo()
@@ -76,6 +77,15 @@ def test_an_interrupted_call_goes_on_where_it_stopped(tmp_path, monkeypatch):
         for parameter, logits in whole.logits[name][0].items():
             assert torch.equal(logits, resumed.logits[name][0][parameter])
     assert calls == ["a"] * 6 + ["b"] * 3
+
+
+def test_other_settings_begin_again(tmp_path):
+    small(resume=tmp_path)
+    with pytest.warns(UserWarning, match="another configuration"):
+        _, found = small(resume=tmp_path, beta=0.5)
+    _, fresh = small(beta=0.5)
+    for parameter, logits in fresh.logits["a"][0].items():
+        assert torch.equal(logits, found.logits["a"][0][parameter])
 
 
 def test_beta_is_searched():

@@ -5,6 +5,7 @@ import copy
 import pytest
 import torch
 
+from wug.analysis.masks.find import find_masks
 from wug.analysis.masks.judging import scores_under
 from wug.analysis.masks.overlap import precision_recall, total_sharing
 from wug.analysis.masks.planted import PLANTED, shared_first_table, two_programs, two_tables
@@ -72,3 +73,16 @@ def test_too_few_symbols():
     for make in (two_tables, shared_first_table, two_programs):
         with pytest.raises(UserError):
             make(1)
+
+
+def test_masks_are_compared_with_the_truth_if_it_is_known():
+    planted = two_tables()
+    found = find_masks(
+        planted.model, planted.functions, planted.loss, score=planted.score, seeds=1, steps=1,
+        controls=(), shares=(), progress=False, truth=planted.modules,
+    )  # fmt: skip
+    # One step closes no gate: everything is found, and half of it is of the other function.
+    assert found.truth["a"] == {"precision": 0.5, "recall": 1.0}
+    assert found.to_json()["truth"]["b"]["recall"] == 1
+    with pytest.raises(UserError, match="truth"):
+        find_masks(planted.model, planted.functions, planted.loss, truth={"c": found["a"]})

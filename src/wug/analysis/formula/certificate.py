@@ -26,11 +26,14 @@ from wug.core.registry import register
 
 STRETCH = 10.0
 NUM_WITNESSES = 5
+# Largest difference of network and formula, as a share of the largest output, that is rounding.
+ROUNDING = 1e-12
 VERDICTS = {
     True: "the network equals the formula, symbolically",
     False: "the network does not equal the formula",
     None: "whether the network equals the formula could not be decided",
 }
+UP_TO_ROUNDING = "the network equals the formula up to the rounding of its numbers"
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,11 @@ class Bound:
     low: float = -math.inf
     high: float = math.inf
     reason: str = ""
+
+    @property
+    def width(self) -> float:
+        """How far the two are apart; infinite if nothing is proven."""
+        return math.inf if self.reason else self.high - self.low
 
     def __str__(self) -> str:
         if self.reason:
@@ -67,6 +75,7 @@ class Certificate:
         formula: The formula as text, one line per output.
         exact: Whether the network's own expression equals the formula; None if SymPy can't tell.
         difference: Largest difference of network and formula on the data.
+        is_rounding: Whether that is no more than rounding.
         snapping_change: Largest absolute and relative change that snapping made on the data.
         domain: Where the formula is defined.
         box: Lowest and highest value of each input, for the bounds.
@@ -77,6 +86,7 @@ class Certificate:
     formula: str
     exact: bool | None
     difference: float
+    is_rounding: bool
     snapping_change: tuple[float, float] | None
     domain: tuple[Condition, ...]
     box: Mapping[str, tuple[float, float]]
@@ -84,15 +94,18 @@ class Certificate:
     change_bounds: tuple[Bound, ...] | None
 
     def __str__(self) -> str:
+        rounded = self.is_rounding and not self.exact
+        verdict = UP_TO_ROUNDING if rounded else VERDICTS[self.exact]
         lines = [
-            self.formula,
-            f"{VERDICTS[self.exact]}; on the data they differ by at most {self.difference:.3g}",
-        ]
+            self.formula, f"{verdict}; on the data they differ by at most {self.difference:.3g}"
+        ]  # fmt: skip
         if self.snapping_change is not None:
             absolute, relative = self.snapping_change
             lines.append(
                 f"snapping changed the outputs on the data by at most {absolute:.3g} "
                 f"(relative {relative:.3g})"
+                if math.isfinite(absolute)
+                else "before snapping the formula was not defined on all of the data"
             )
         lines.append("defined where" if self.domain else "defined everywhere")
         for condition in self.domain:
@@ -105,6 +118,7 @@ class Certificate:
         lines += [
             f"  what snapping changed of output {place + 1} {bound}"
             for place, bound in enumerate(self.change_bounds or ())
+            if bound.width < self.bounds[place].width
         ]
         return "\n".join(lines)
 
@@ -115,6 +129,7 @@ class Certificate:
             "formula": self.formula.splitlines(),
             "exact": self.exact,
             "difference": finite(self.difference),
+            "is_rounding": self.is_rounding,
             "snapping_change": change and dict(
                 zip(("absolute", "relative"), map(finite, change), strict=True)
             ),
@@ -268,12 +283,15 @@ def certify(
             strict=True,
         )
         change_bounds = tuple(tightest(difference_forms(*pair, above), sides) for pair in pairs)
+    difference = largest_change(outputs, formula.python()(rows))[0]
+    size = float(np.abs(outputs[np.isfinite(outputs)]).max(initial=0.0))
     return Certificate(
         formula=str(formula),
         exact=all_equal(
             own.where_positive(formula.positive).expressions, formula.expressions, points
         ),
-        difference=largest_change(outputs, formula.python()(rows))[0],
+        difference=difference,
+        is_rounding=difference <= ROUNDING * size,
         snapping_change=change,
         domain=domain,
         box=box,

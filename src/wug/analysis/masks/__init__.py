@@ -1,7 +1,8 @@
 """Which weights do what: binary masks of any trained network (Csordás et al., 2021)."""
 
 from wug.analysis.masks.files import load_masks, save_masks
-from wug.analysis.masks.find import find_beta, find_masks
+from wug.analysis.masks.find import find_masks
+from wug.analysis.masks.finder import find_beta
 from wug.analysis.masks.found import FoundMasks
 from wug.analysis.masks.gates import Blocks
 from wug.analysis.masks.mask import Mask, model_hash, random_mask, union

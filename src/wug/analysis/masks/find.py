@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,159 +18,32 @@ from wug.analysis.masks.controls import (
     seed_overlap,
     trained_controls,
 )
+from wug.analysis.masks.finder import Bar, Finder, describe, find_beta, in_turn
 from wug.analysis.masks.found import FoundMasks
 from wug.analysis.masks.gates import (
     Blocks,
-    Gates,
     Granularity,
     chosen_parameters,
     make_gates,
 )
 from wug.analysis.masks.judging import Matrix, curve, scores_under
-from wug.analysis.masks.mask import Mask, model_hash
+from wug.analysis.masks.mask import Mask
+from wug.analysis.masks.overlap import precision_recall
 from wug.analysis.masks.problem import (
     Loss,
     Score,
     Stream,
-    batches,
     first_batches,
     is_pair,
-    mean_score,
     right_answers,
 )
 from wug.analysis.masks.sampling import WAYS, Way
-from wug.analysis.masks.training import MaskTraining, Setting
-from wug.core.configs import as_config
+from wug.analysis.masks.training import Setting
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
 from wug.functional.streams import generator_for
-from wug.records import Json, config_hash
-from wug.training.checkpoint import load_checkpoint, save_checkpoint
 
 SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
-CHECKPOINT_SECONDS = 20.0
-# Of beta, in the search: what it begins with, and by how much it grows.
-FIRST_BETA, GROWTH, MOST_TRIES = 1e-6, 3.0, 14
-ENOUGH = 0.95
-
-Report = Callable[[str, int, int], None]
-
-
-class Finder:
-    """Trains the masks of one network, one function after the other.
-
-    Args:
-        model: The network.
-        gates: Which weights are masked.
-        loss: Of all functions.
-        setting: How to train.
-        folder: Of checkpoints; None for none.
-        report: Called with the function's name, the step and the number of steps.
-    """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        gates: Gates,
-        loss: Loss,
-        setting: Setting,
-        *,
-        folder: Path | None = None,
-        report: Report | None = None,
-    ) -> None:
-        self.model, self.gates, self.loss, self.setting = model, gates, loss, setting
-        self.folder, self.report = folder, report
-
-    def train(
-        self,
-        name: str,
-        stream: Stream,
-        *,
-        model: nn.Module | None = None,
-        pinned: dict[str, Tensor] | None = None,
-    ) -> MaskTraining:
-        """Train the masks of a function, from a checkpoint if there is one.
-
-        Args:
-            name: Of the function.
-            stream: Its batches.
-            model: Another network of the same shape.
-            pinned: Logits that stay as they are, by group.
-        """
-        network = self.model if model is None else model
-        training = MaskTraining(
-            network, self.gates, self.loss, self.setting, name=name, pinned=pinned
-        )
-        path = fingerprint = None
-        if self.folder is not None:
-            path = self.folder / f"{config_hash({'name': name})}.safetensors"
-            facts = {"name": name, "model": model_hash(network), **describe(self.setting)}
-            fingerprint = config_hash({**facts, "gates": dict(self.gates.numbers)})
-            if (saved := load_checkpoint(path, fingerprint)) is not None:
-                training.load_state(saved[0])
-        stops = self.setting.steps
-        source = batches(stream, training.step_number)
-        last = time.monotonic()
-        while training.step_number < stops:
-            training.step(next(source))
-            over = training.step_number == stops
-            if path and fingerprint and (over or time.monotonic() - last > CHECKPOINT_SECONDS):
-                save_checkpoint(path, training.state(), {}, fingerprint)
-                last = time.monotonic()
-            if self.report is not None:
-                self.report(name, training.step_number, stops)
-        return training
-
-
-def describe(setting: Setting) -> dict[str, Json]:
-    """Return a setting as plain data; how it is computed does not matter."""
-    found: Any = as_config(replace(setting, compiled=None))
-    return dict(found)
-
-
-def find_beta(
-    finder: Finder, stream: Stream, data: Sequence[Any], score: Score, enough: float = ENOUGH
-) -> float:
-    """Find the strength of the regulariser by training masks on the full task.
-
-    The heuristic of csordas2023, appendix B.3.3: make it larger as long as the score does not
-    drop, then smaller until enough of the full network's score is left.
-
-    Args:
-        finder: With any beta.
-        stream: Of the full task.
-        data: Batches of it, for the score.
-        score: See `find_masks`.
-        enough: Share of the full network's score that must be left.
-
-    Raises:
-        UserError: Even the weakest regulariser loses too much.
-    """
-    full = mean_score(finder.model.eval(), data, score)
-    beta, best = FIRST_BETA, None
-    for number in range(MOST_TRIES):
-        trial = Finder(
-            finder.model, finder.gates, finder.loss,
-            replace(finder.setting, beta=beta, seeds=finder.setting.seeds[:1]),
-            report=finder.report,
-        )  # fmt: skip
-        mask = trial.train(f"beta {beta:.2g}", stream).masks()[0]
-        if scores_under(finder.model, mask, {"": data}, score)[""] >= enough * full:
-            if best is not None and best > beta:
-                return beta
-            best, beta = beta, beta * GROWTH
-        elif best is not None:
-            return best
-        elif number and beta < FIRST_BETA / 100:
-            break
-        else:
-            beta /= GROWTH
-    if best is None:
-        raise UserError(
-            f"find_masks: even with beta {beta:.1g} a mask of the full task keeps less than "
-            f"{enough:.0%} of its score; train for more steps or with more samples."
-        )
-    return best
 
 
 @register(
@@ -203,6 +75,7 @@ def find_masks(
     clip: float | None = 1.0,
     seeds: int | Sequence[int] = 2,
     controls: Sequence[str] = CONTROLS,
+    truth: Mapping[str, Mask] | None = None,
     target: str | int | None = None,
     evaluation_batches: int = 8,
     shares: Sequence[float] = SHARES,
@@ -251,6 +124,8 @@ def find_masks(
         seeds: How many masks of each function, or their seeds; they are trained together.
         controls: Which of `wug.analysis.masks.controls.CONTROLS`; none leaves a mask without
             anything to compare it with.
+        truth: Function -> the weights that it needs, if that is known: masks are compared with it,
+            over the weights that are not 0.
         target: Where mappings have their targets, for the control with shuffled labels.
         evaluation_batches: How many batches, if ``evaluation`` is not given.
         shares: Of the weights, for the curves of the score over the number of weights.
@@ -285,6 +160,8 @@ def find_masks(
         raise UserError("find_masks: functions must name at least one.")
     for name in controls:
         require_choice("find_masks", "controls", name, CONTROLS)
+    for name in truth or ():
+        require_choice("find_masks", "truth", name, list(functions))
     if isinstance(method, str):
         require_choice("find_masks", "method", method, WAYS)
     names = chosen_parameters(
@@ -305,14 +182,14 @@ def find_masks(
     full = scores_under(model, None, data, judge)
     if not isinstance(seeds, int) and len(set(seeds)) < len(seeds):
         raise UserError(f"find_masks: seeds must be distinct; got {list(seeds)}.")
-    with _Bar(progress) as report:
+    with Bar(progress) as report:
         finder = Finder(
             model, gates, loss, setting, folder=None if resume is None else Path(resume),
             report=report,
         )  # fmt: skip
         if beta == "search":
             every = [batch for batches_ in data.values() for batch in batches_]
-            found_beta = find_beta(finder, _in_turn(list(functions.values())), every, judge)
+            found_beta = find_beta(finder, in_turn(list(functions.values())), every, judge)
             finder.setting = setting = replace(setting, beta=found_beta)
         trainings = {name: finder.train(name, stream) for name, stream in functions.items()}
         masks = {name: training.masks() for name, training in trainings.items()}
@@ -331,6 +208,7 @@ def find_masks(
     return FoundMasks(
         masks=masks, logits=logits, full=full, scores=scores, inverse=inverse, curves=curves,
         shares=tuple(shares), controls=compared,
+        truth={n: _compared(model, masks[n], true) for n, true in (truth or {}).items()},
         losses={name: training.losses for name, training in trainings.items()},
         setting={**describe(setting), "granularity": granularity, "parameters": list(names)},
     )  # fmt: skip
@@ -376,6 +254,15 @@ def _controls(
     return found
 
 
+def _compared(model: nn.Module, masks: Sequence[Mask], truth: Mask) -> dict[str, float]:
+    """Return precision and recall of some masks, over weights that are not 0; means."""
+    params = dict(model.named_parameters())
+    there = Mask({name: params[name].detach() != 0 for name in truth.kept}, truth.model)
+    pairs = [precision_recall(mask & there, truth) for mask in masks]
+    precision, recall = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
+    return {"precision": precision, "recall": recall}
+
+
 def _matrices(
     model: nn.Module,
     masks: Mapping[str, Sequence[Mask]],
@@ -400,43 +287,3 @@ def _random_order(logits: Mapping[str, Tensor]) -> dict[str, Tensor]:
         )
         found[name] = value.flatten()[order].view_as(value)
     return found
-
-
-def _in_turn(streams: Sequence[Stream]) -> Stream:
-    """Return batches of all functions in turn."""
-    sources: dict[int, Any] = {}
-
-    def batch(step: int) -> Any:
-        index = step % len(streams)
-        if step == index or index not in sources:
-            sources[index] = batches(streams[index], step // len(streams))
-        return next(sources[index])
-
-    return batch
-
-
-class _Bar:
-    """A progress bar with a line for each function, or nothing."""
-
-    def __init__(self, shown: bool) -> None:
-        self.bar: Any = None
-        if shown:
-            from rich.progress import Progress
-
-            self.bar = Progress()
-        self.lines: dict[str, Any] = {}
-
-    def __enter__(self) -> Report | None:
-        if self.bar is None:
-            return None
-        self.bar.start()
-        return self._report
-
-    def __exit__(self, *error: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
-    def _report(self, name: str, step: int, steps: int) -> None:
-        if name not in self.lines:
-            self.lines[name] = self.bar.add_task(name, total=steps)
-        self.bar.update(self.lines[name], completed=step)

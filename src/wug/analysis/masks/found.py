@@ -33,6 +33,7 @@ class FoundMasks:
             ``random``: mean over functions with weights in random order.
         shares: Of the weights, for the curves.
         controls: Function -> control -> number.
+        truth: Function -> precision and recall, where it is known which weights it needs.
         losses: Function -> loss of every step, mean over seeds.
         setting: How the masks were trained, as plain data.
     """
@@ -45,6 +46,7 @@ class FoundMasks:
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
     shares: Sequence[float] = ()
     controls: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    truth: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     losses: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
     setting: Mapping[str, Json] = field(default_factory=dict)
 
@@ -132,6 +134,7 @@ class FoundMasks:
             "curves": {name: list(values) for name, values in self.curves.items()},
             "areas": self.areas() if self.curves else {},
             "controls": {name: dict(values) for name, values in self.controls.items()},
+            "truth": {name: dict(values) for name, values in self.truth.items()},
             "layers": {n: len(m) for n, m in self[self.names[0]].per_parameter()},
             "layer_counts": {n: self.masks[n][0].counts for n in self.names},
             "setting": dict(self.setting),

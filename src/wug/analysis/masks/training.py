@@ -21,6 +21,8 @@ from wug.analysis.masks.mask import Mask, model_hash
 from wug.analysis.masks.problem import Loss, call, cut_rows, num_rows, part, to_device
 from wug.analysis.masks.sampling import GumbelSigmoid, Way, initial_logit
 from wug.core.errors import require_at_least
+from wug.core.freed_memory import keep_freed_memory
+from wug.functional.fast_linear import FastLinear
 from wug.functional.streams import generator_for, random_bits, stream_key, to_unit
 from wug.training.engine import Tree
 from wug.training.objective import with_tensors
@@ -28,7 +30,7 @@ from wug.training.objective import with_tensors
 # A compiled loop pays once so many numbers are drawn in all.
 WORTH_COMPILING = 2_000_000_000
 # From so many gates on a sample fills a core, and a program of several has nothing to save.
-FILLS_A_CORE = 1_000_000
+FILLS_A_CORE = 100_000
 
 Nested = dict[str, list[Sequence[Tensor]]]
 """Masked parameters or their gradients: for each seed, one for each sample."""
@@ -107,14 +109,14 @@ def hashed_masked(
 
 
 def hashed_gradient(
-    way: Way, gradients: list[Tensor], weight: Tensor, logits: Tensor, key: Tensor, step: Tensor,
-    alpha: Tensor,
-) -> Tensor:  # fmt: skip
-    """Return what `masked_gradient` does; the noise is drawn again instead of being kept."""
+    out: Tensor, way: Way, gradients: list[Tensor], weight: Tensor, logits: Tensor, key: Tensor,
+    step: Tensor, alpha: Tensor,
+) -> None:  # fmt: skip
+    """Write what `masked_gradient` does; the noise is drawn again instead of being kept."""
     uniform = hashed(key, step, len(gradients), logits.shape[0])
     # Sample by sample, so that a compiler needs no copy of all gradients beside each other.
     terms = [g * way.slope(logits, uniform[index]) for index, g in enumerate(gradients)]
-    return weight * sum(terms[1:], terms[0]) + alpha * way.cost_slope(logits)
+    out.copy_(weight * sum(terms[1:], terms[0]) + alpha * way.cost_slope(logits))
 
 
 class MaskTraining:
@@ -148,6 +150,7 @@ class MaskTraining:
         start = initial_logit(setting.probability)
         shape = (len(setting.seeds), gates.total)
         self.logits = torch.full(shape, start, device=self.device)
+        self.gradient = torch.empty_like(self.logits)
         self.pinned = pinned or {}
         for group, value in self.pinned.items():
             gates.split(self.logits)[group].copy_(value.reshape(len(setting.seeds), -1))
@@ -163,12 +166,14 @@ class MaskTraining:
         self.losses: list[float] = []
         self._apply = with_tensors(model, lambda network, batch: call(loss, network, batch))
         large = gates.total >= FILLS_A_CORE
+        if large:
+            keep_freed_memory()
         self._stacks: bool | None = False if large or not stackable(model) else None
         drawn = setting.steps * setting.samples * len(setting.seeds) * gates.total
         compiled = drawn >= WORTH_COMPILING if setting.compiled is None else setting.compiled
         self.compiled = compiled
         self._masked: Callable[..., list[Tensor]] = hashed_masked
-        self._gradient: Callable[..., Tensor] = hashed_gradient
+        self._gradient: Callable[..., None] = hashed_gradient
         if compiled:
             self._masked = torch.compile(hashed_masked, dynamic=True)
             self._gradient = torch.compile(hashed_gradient, dynamic=True)
@@ -217,12 +222,10 @@ class MaskTraining:
             self._drawn[group, index] = drawn
         return self._drawn[group, index]
 
-    def _logit_gradients(
-        self, way: Way, step: Tensor, gradients: Nested, alpha: Tensor
-    ) -> dict[str, Tensor]:
-        """Return the gradients of the logits, (seed, gate) for each group."""
+    def _logit_gradients(self, way: Way, step: Tensor, gradients: Nested, alpha: Tensor) -> None:
+        """Write the gradients of the logits into `gradient`."""
         gates, logits = self.gates, self.gates.split(self.logits)
-        found: dict[str, Tensor] = {}
+        found = gates.split(self.gradient)
         sums: dict[str, Tensor] = {}
         for name, gradient in gradients.items():
             group, weight = gates.group(name), self.weights[name]
@@ -232,23 +235,19 @@ class MaskTraining:
                 sums[group] = sums[group] + total if group in sums else total
                 continue
             own, keys, flat = logits[group], self.keys[group], weight.reshape(-1)
-            rows = []
             for i, samples in enumerate(gradient):
-                mine = [one.reshape(-1) for one in samples]
+                mine, out = [one.reshape(-1) for one in samples], found[group][i]
                 if self.compiled:
-                    rows.append(self._gradient(way, mine, flat, own[i], keys[i], step, alpha))
+                    self._gradient(out, way, mine, flat, own[i], keys[i], step, alpha)
                 else:
                     uniform = self.uniform(group, i, len(mine))
-                    whole = torch.stack(mine)
-                    rows.append(masked_gradient(way, whole, flat, own[i], uniform, alpha))
-            found[group] = rows[0].unsqueeze(0) if len(rows) == 1 else torch.stack(rows)
+                    out.copy_(masked_gradient(way, torch.stack(mine), flat, own[i], uniform, alpha))
         for group, total in sums.items():
             own = logits[group]
             slopes = [
                 way.slope(own[i], self.uniform(group, i, total.shape[1])) for i in range(len(own))
             ]
-            found[group] = (total * torch.stack(slopes)).sum(1) + alpha * way.cost_slope(own)
-        return found
+            found[group].copy_((total * torch.stack(slopes)).sum(1) + alpha * way.cost_slope(own))
 
     def _gradients(self, masked: Nested, parts: Any, number: int) -> Nested:
         """Return the gradients of the masked parameters, and note the mean loss."""
@@ -288,7 +287,8 @@ class MaskTraining:
         total = 0.0
         for i, k in product(range(len(self.setting.seeds)), range(number)):
             leaves = {name: v[i][k].detach().requires_grad_() for name, v in masked.items()}
-            loss = self._one(leaves, part(parts, k)) / number
+            with FastLinear():
+                loss = self._one(leaves, part(parts, k)) / number
             found = torch.autograd.grad(
                 loss, list(leaves.values()), allow_unused=True, materialize_grads=True
             )
@@ -328,8 +328,8 @@ class MaskTraining:
     def _move(self, way: Way, when: Tensor, gradients: Nested, rows: int) -> None:
         """Add the regulariser, clip each seed's gradient, and let Adam step."""
         alpha = torch.tensor(self.setting.beta / rows, device=self.device)
-        own = self._logit_gradients(way, when, gradients, alpha)
-        total = torch.cat([own[group] for group in self.gates.numbers], -1)
+        self._logit_gradients(way, when, gradients, alpha)
+        total = self.gradient
         for group in self.pinned:
             self.gates.split(total)[group].zero_()
         if self.setting.clip is not None:
