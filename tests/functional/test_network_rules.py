@@ -107,3 +107,11 @@ def test_the_unit_inside_speaks_for_itself():
     assert project(network, params)["unit.weight"].tolist() == [[1.0, 0.25]]
     assert set(penalties(network, params)) == {"unit.penalty"}
     assert update(network, {}, {}) == {}
+
+
+def test_methods_of_torchs_containers_are_no_rules():
+    holder = nn.Module()
+    holder.weights = nn.ParameterDict({"a": nn.Parameter(torch.ones(1))})
+    holder.parts = nn.ModuleDict({"b": nn.Linear(1, 1)})
+    assert not has_rule(holder, "update")
+    assert update(holder, {}, {}) == {}

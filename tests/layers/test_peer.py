@@ -3,6 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from wug.analysis.language_cost import saved_bytes
 from wug.core.errors import UserError
 from wug.layers.peer import PEER
 
@@ -48,6 +49,23 @@ def test_trace():
         "experts": (2, 3, 2, 3), "weights": (2, 3, 2, 3), "loads": (16,), "output": (2, 3, 5),
     }  # fmt: skip
     assert trace["loads"].sum() == 2 * 3 * 2 * 3
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # by torch
+def test_compiles_and_runs_in_mixed_precision():
+    torch.compiler.reset()
+    layer, x = make().float(), torch.linspace(-1, 1, 30).view(2, 3, 5)
+    expected = layer(x)
+    assert_close(torch.compile(layer, fullgraph=True, backend="aot_eager")(x), expected)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert_close(layer(x).float(), expected, rtol=0.1, atol=0.05)
+
+
+def test_keeps_no_copies_of_experts():
+    """Of 16 choices of 64 features the numbers are kept, not the 16 x 2 rows."""
+    layer = PEER(64, num_sub_keys=8, top_k=8, num_heads=2)
+    x = torch.ones(1, 10, 64, requires_grad=True)
+    assert saved_bytes(layer, lambda: layer(x)) < 4 * 10 * 16 * 64
 
 
 def test_multiplications():

@@ -98,6 +98,26 @@ def test_dropout_acts_in_training_alone():
     assert_close(still.train()(*batch), still.eval()(*batch))
 
 
+def test_without_teacher_forcing_it_is_fed_what_it_wrote():
+    model = make(dropout=0.0, teacher_forcing=0.0)
+    source, lengths, target_in = problems()
+    written = model.decode(source, lengths, target_in.shape[1] - 1, stop=False)
+    # `decode` writes ends behind an end; here the decoder goes on.
+    ended = (written == model.num_target_tokens).any(1)
+    own = torch.cat((target_in[:, :1], written), 1)
+    free, forced = model.train()(source, lengths, target_in), model.eval()(source, lengths, own)
+    torch.testing.assert_close(free[~ended], forced[~ended])
+    assert not torch.equal(free, model(source, lengths, target_in))
+
+
+def test_half_of_the_batches_are_forced():
+    model = make(dropout=0.0, teacher_forcing=0.5).train()
+    batch = problems()
+    answers = [model(*batch) for _ in range(60)]
+    forced = [torch.equal(answer, model.eval()(*batch)) for answer in answers]
+    assert 15 <= sum(forced) <= 45
+
+
 def test_without_attention_there_is_none_to_trace():
     assert set(make(attention="none").trace(*problems())) == {"states", "logits"}
     assert make().trace(*problems())["cross_attention"].shape == (1, 4, 1, 4, 8)

@@ -29,7 +29,7 @@ def sequences(*shape, seed=1, scale=3.0):
     return torch.empty(shape, dtype=torch.float64).uniform_(-scale, scale, generator=generator)
 
 
-@every_cell
+@pytest.mark.parametrize("cell", TORCH)
 @pytest.mark.parametrize("hidden", [1, 2, 6])
 @pytest.mark.parametrize("length", [1, 9])
 def test_equals_torch(cell, hidden, length):
@@ -88,9 +88,40 @@ def test_bounded_states_do_not_grow_with_the_sequence():
 
 
 def test_bad_arguments():
-    with pytest.raises(UserError, match="cell must be one of lstm, gru, tanh, relu; got 'elman'"):
+    with pytest.raises(
+        UserError, match="cell must be one of lstm, gru, ugrnn, tanh, relu; got 'elman'"
+    ):
         RecurrentNetwork(1, 1, cell="elman")
     with pytest.raises(UserError, match="hidden_features must be at least 1; got 0"):
         RecurrentNetwork(1, 1, hidden_features=0)
     with pytest.raises(UserError, match="the number of steps must be at least 1; got 0"):
         RecurrentNetwork(1, 1)(torch.ones(4, 0, 1))
+
+
+def test_update_gate_network_by_hand():
+    network, x = make("ugrnn"), sequences(2, 3, 3)
+    state = torch.zeros(2, 4, dtype=torch.float64)
+    for step in x.unbind(1):
+        seen = step @ network.weight_ih.T + state @ network.weight_hh.T
+        gate, new = (seen + network.bias_ih + network.bias_hh).split(4, -1)
+        state = gate.sigmoid() * state + (1 - gate.sigmoid()) * new.tanh()
+    assert_close(network(x), state @ network.weight.T + network.bias)
+
+
+@every_cell
+def test_answers_after_every_step(cell):
+    network, x = make(cell), sequences(2, 5, 3)
+    answers = network.run(x)
+    for end in range(1, 6):
+        assert_close(answers[:, end - 1], network(x[:, :end]))
+
+
+def test_without_a_readout_the_state_is_the_answer():
+    network = RecurrentNetwork(3, 2, cell="lstm", readout=False, hidden_features=2)
+    x = sequences(2, 5, 3).float()
+    assert_close(network.run(x), network.trace(x)["hidden"])
+    assert set(dict(network.named_parameters())) == {
+        "weight_ih", "weight_hh", "bias_ih", "bias_hh"
+    }  # fmt: skip
+    with pytest.raises(UserError, match="without a read-out"):
+        RecurrentNetwork(3, 2, readout=False, hidden_features=5)

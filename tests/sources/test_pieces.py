@@ -44,3 +44,10 @@ def test_pieces_give_the_text_back():
     lengths = pieces.num_bytes()
     # A line begins with a space that SentencePiece adds.
     assert sum(lengths[token] for token in pieces.encode(line)) == len(line) + 1
+
+
+def test_texts_of_very_long_lines():
+    pytest.importorskip("sentencepiece", reason="SentencePiece is an extra")
+    text = ByteText.of(b"This is a wug, and now there is another one. " * 2_000)
+    pieces = Pieces.of(text, 30)
+    assert pieces.decode(pieces.encode("another wug")) == "another wug"

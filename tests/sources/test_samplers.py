@@ -22,8 +22,8 @@ def chooser(sampler=None, counts=(3, 40, 60), batch_size=10):
     lengths = some_lengths(counts)
     tokens = torch.arange(len(lengths)).unsqueeze(-1) % 2
     examples = SimpleNamespace(lengths=lengths, levels=lengths, tokens=tokens)
-    choose = (sampler or Bucketed()).chooser(examples, batch_size)
-    learnt = sampler.first_values(2) if isinstance(sampler, ByError) else {}
+    sampler = sampler or Bucketed()
+    choose, learnt = sampler.chooser(examples, batch_size), sampler.first_values(examples)
     return lambda key, step, values=learnt: choose(values, key, step)
 
 
@@ -127,7 +127,7 @@ def test_what_is_answered_wrongly_is_drawn_more_often():
     tokens, lengths = torch.tensor([[0]] * 4 + [[1]] * 9), torch.tensor([3] * 13)
     examples = SimpleNamespace(tokens=tokens, lengths=lengths, levels=lengths)
     choose = sampler.chooser(examples, 8)
-    values = sampler.first_values(2)
+    values = sampler.first_values(examples)
     zero, one = sampler.kinds(torch.tensor([[0], [1]]), torch.tensor([3, 3])).tolist()
 
     def share():

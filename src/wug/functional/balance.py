@@ -6,14 +6,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from wug.functional.across_ranks import several_ranks, sum_over_ranks
+
 
 def masked_mean(values: Tensor, valid: Tensor | None) -> Tensor:
-    """Return the mean over all tokens that are not padding.
+    """Return the mean over all tokens that are not padding, of all ranks if there are several.
 
     Shape:
         values (..., expert), valid (...) -> (expert,).
     """
     flat = values.reshape(-1, values.shape[-1])
+    if several_ranks():
+        counted = flat.new_ones(len(flat)) if valid is None else valid.reshape(-1).to(flat.dtype)
+        sums = sum_over_ranks(torch.cat([counted @ flat, counted.sum()[None]]))
+        return sums[:-1] / sums[-1].clamp(min=1)
     if valid is None:
         return flat.mean(0)
     counted = valid.reshape(-1).to(flat.dtype)

@@ -22,6 +22,18 @@ from torch import Tensor, nn
 Params = Mapping[str, Tensor]
 
 
+def defines(module: nn.Module, method: str) -> bool:
+    """Say whether a module has a rule: a method of that name which is not one of torch's own.
+
+    Example:
+        >>> defines(nn.ParameterDict(), "update")
+        False
+    """
+    # An option of a network may have the name of a rule, too.
+    found = getattr(module, method, None)
+    return callable(found) and not getattr(found, "__module__", "").startswith("torch.")
+
+
 def spokesmen(network: nn.Module, *methods: str, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the outermost modules that define one of some methods, with their paths.
 
@@ -30,8 +42,7 @@ def spokesmen(network: nn.Module, *methods: str, path: str = "") -> Iterator[tup
         *methods: Names of methods.
         path: Of the network itself.
     """
-    # An option of a network may have the name of a rule.
-    if any(callable(getattr(network, method, None)) for method in methods):
+    if any(defines(network, method) for method in methods):
         yield path, network
         return
     for name, child in network.named_children():
@@ -58,7 +69,7 @@ def penalties(network: nn.Module, params: Params) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
     for path, module in spokesmen(network, "penalties", "penalty"):
         own = inside(params, path)
-        if callable(getattr(module, "penalties", None)):
+        if defines(module, "penalties"):
             found |= {f"{path}{name}": value for name, value in module.penalties(own).items()}
         else:
             found[f"{path}penalty"] = module.penalty(own)

@@ -1,7 +1,9 @@
 """Numbers in, numbers out: regression, of arithmetic as well as of pictures and words.
 
 A task gives inputs ``x`` and targets ``y`` and says how far a prediction is from its target: with
-``loss`` in training and in the choice of weights, with ``error`` in what is reported.
+``loss`` in training and in the choice of weights, with ``error`` in what is reported. It may name
+further measures, ``further``, and evaluate groups of rows apart, such as lengths of sequences: all
+rows of a part are then of one ``group``.
 """
 
 from __future__ import annotations
@@ -49,10 +51,15 @@ class Numbers:
         """Return loss and error of a part as one count each: a correlation is not of rows."""
         output = Output.of(network(batch["x"]))
         found = {}
-        for name, measure in (("loss", task.loss), ("error", task.error)):
+        measured = {"loss": task.loss, "error": task.error, **getattr(task, "further", {})}
+        for name, measure in measured.items():
             value: Tensor = measure(output.answer, batch["y"]).double()
             size = torch.full_like(value, len(batch["x"]))
-            found[name] = torch.stack([value * size, size]).expand(num_groups, 2)
+            counts = torch.stack([value * size, size]).expand(num_groups, 2)
+            if "group" in batch:
+                mine = torch.arange(num_groups, device=value.device) == batch["group"][0]
+                counts = torch.where(mine.unsqueeze(-1), counts, 0.0)
+            found[name] = counts
         return found, output.state
 
     def curve(self, split: str) -> str:

@@ -7,6 +7,7 @@ from wug.layers.arithmetic_layer import ArithmeticLayer as ArithmeticLayer
 from wug.layers.attention_readout import AttentionReadout as AttentionReadout
 from wug.layers.causal_attention import CausalAttention as CausalAttention
 from wug.layers.copy_gate import CopyGate as CopyGate
+from wug.layers.digit_cnn import DigitCNN as DigitCNN
 from wug.layers.dnc_memory import DNCMemory as DNCMemory
 from wug.layers.feed_forward import FeedForward as FeedForward
 from wug.layers.gated_delta_rule import GatedDeltaRule as GatedDeltaRule

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
 from wug.functional.balance import expert_loads
+from wug.functional.chosen_rows import multiply_rows, sum_rows
 from wug.functional.initialise import fill_normal
 from wug.functional.routing import precise
 from wug.functional.top_units import top_sums
@@ -21,7 +22,8 @@ from wug.functional.top_units import top_sums
     equation=r"y = \sum_h \sum_{i \in \mathcal{E}^h_x} g^h_i\, \mathrm{gelu}(u_i^\top x)\, v_i, "
     r"\qquad g^h = \mathrm{softmax}(\mathrm{topk}(q^h_a{}^\top c_j + q^h_b{}^\top c'_k))",
     failure_modes=(
-        "Single units are gathered one by one: slow where memory is slow, on a CPU above all.",
+        "Single units are read one by one: with more experts than fit into the cache, memory sets "
+        "the time.",
     ),
     interface="columns",
 )
@@ -61,6 +63,8 @@ class PEER(nn.Module):
     References:
         he2024, lample2019
     """
+
+    stackable = False  # torch's sum of embeddings has no rule for vmap
 
     def __init__(
         self,
@@ -111,10 +115,9 @@ class PEER(nn.Module):
 
     def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
         """Map every token by its experts; which of them are padding does not matter."""
-        index, weights = (one.flatten(-2) for one in self.route(x))
-        units = torch.einsum("...d,...ed->...e", x, F.embedding(index, self.weight_in))
-        units = F.gelu(units) * weights
-        return torch.einsum("...e,...ed->...d", units, F.embedding(index, self.weight_out))
+        index, weights = (one.flatten(-2).flatten(0, -2) for one in self.route(x))
+        units = multiply_rows(x.reshape(-1, self.in_features), self.weight_in, index)
+        return sum_rows(self.weight_out, index, F.gelu(units) * weights).view(x.shape)
 
     @property
     def multiplications(self) -> int:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
+from wug.functional.chosen_rows import sum_rows
 from wug.functional.initialise import fill_normal
 from wug.functional.top_units import top_sums
 
@@ -141,10 +142,7 @@ class ProductKeyMemory(nn.Module):
             return self.activate(total.flatten(-2)) @ self.values
         sums, index = top_sums(first, second, self.top_k)
         weights = self.activate(sums).flatten(-2)
-        read = F.embedding_bag(
-            index.flatten(-2).flatten(0, -2), self.values, mode="sum",
-            per_sample_weights=weights.flatten(0, -2).to(self.values.dtype),
-        )  # fmt: skip
+        read = sum_rows(self.values, index.flatten(-2).flatten(0, -2), weights.flatten(0, -2))
         return read.view(*x.shape[:-1], self.out_features)
 
     @property

@@ -99,6 +99,8 @@ class LSTMEncoderDecoder(nn.Module):
         num_layers: Number of recurrent layers of the encoder, and of the decoder.
         dropout: Share of the embeddings, and of what one layer tells the next, that is dropped in
             training.
+        teacher_forcing: Share of the training batches in which the decoder is fed the right answer;
+            in the others it is fed what it wrote itself.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -131,6 +133,7 @@ class LSTMEncoderDecoder(nn.Module):
         embedding_features: int | None = None,
         num_layers: int = 2,
         dropout: float = 0.1,
+        teacher_forcing: float = 1.0,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -154,6 +157,11 @@ class LSTMEncoderDecoder(nn.Module):
         self.num_source_tokens, self.num_target_tokens = num_source_tokens, num_target_tokens
         self.features, self.num_layers, self.dropout = features, num_layers, dropout
         self.attention, self.input_feeding = attention, input_feeding
+        if not 0 <= teacher_forcing <= 1:
+            raise UserError(
+                f"LSTMEncoderDecoder: teacher_forcing must be in [0, 1]; got {teacher_forcing}."
+            )
+        self.teacher_forcing = teacher_forcing
         self.source_embedding = nn.Parameter(
             torch.empty(
                 num_source_tokens + NUM_ENDS, embedding_features, device=device, dtype=dtype
@@ -236,10 +244,19 @@ class LSTMEncoderDecoder(nn.Module):
         return F.linear(shown, self.weight_out, self.bias_out)
 
     def states(self, source: Tensor, source_lengths: Tensor, target_in: Tensor) -> list[State]:
-        """Return the state after every token of a target."""
+        """Return the state after every token that the decoder is fed.
+
+        That is the target; in training, in some batches, it is what the decoder wrote itself.
+        """
         state, memory = self.encode(source, source_lengths)
-        states = []
+        may_write = self.training and self.teacher_forcing < 1
+        states: list[State] = []
+        if may_write:  # one coin for the whole batch
+            coin = dropout(state.fed.new_ones(()), 1 - self.teacher_forcing)
+            forced = coin > 0
         for token in target_in.unbind(1):
+            if may_write and states:
+                token = torch.where(forced, token, self.answer(state.fed).argmax(-1))
             state = self.step(token, state, memory)
             states.append(state)
         return states

@@ -1,4 +1,4 @@
-"""Plain recurrent networks: LSTM, GRU, and the vanilla network with tanh or ReLU.
+"""Plain recurrent networks: LSTM, GRU, UGRNN, and the vanilla network with tanh or ReLU.
 
 The baselines for tasks over time. torch's own are one fused kernel each, which `vmap` can't stack;
 these are written in products and loops, and agree with them.
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from wug.core.errors import require_at_least, require_choice
+from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.initialise import fill_uniform
 from wug.functional.lstm_cell import lstm_cell
@@ -41,6 +41,13 @@ def gru_step(x: Tensor, recurrent: Tensor, state: State) -> State:
     return ((1 - keep) * proposal + keep * state[0],)
 
 
+def ugrnn_step(x: Tensor, recurrent: Tensor, state: State) -> State:
+    """Return the next output of an update-gate network (collins2017): g h + (1 - g) tanh(c)."""
+    gate, new = (x + recurrent).chunk(2, -1)
+    keep = gate.sigmoid()
+    return (keep * state[0] + (1 - keep) * new.tanh(),)
+
+
 def tanh_step(x: Tensor, recurrent: Tensor, state: State) -> State:
     """Return the next output of a vanilla network with tanh."""
     return ((x + recurrent).tanh(),)
@@ -55,6 +62,7 @@ def relu_step(x: Tensor, recurrent: Tensor, state: State) -> State:
 CELLS: dict[str, tuple[Callable[[Tensor, Tensor, State], State], int, int]] = {
     "lstm": (lstm_step, 4, 2),
     "gru": (gru_step, 3, 1),
+    "ugrnn": (ugrnn_step, 2, 1),
     "tanh": (tanh_step, 1, 1),
     "relu": (relu_step, 1, 1),
 }
@@ -64,7 +72,7 @@ CELLS: dict[str, tuple[Callable[[Tensor, Tensor, State], State], int, int]] = {
     "model",
     name="Recurrent network",
     interface="numbers",
-    references=("trask2018",),
+    references=("trask2018", "collins2017"),
     equation=r"h_t = f(W x_t + b,\; U h_{t-1} + c,\; h_{t-1}), \qquad y = V h_T + d",
     failure_modes=(
         "Gates and tanh bound the state: sums over sequences that are much longer than those of "
@@ -88,8 +96,9 @@ class RecurrentNetwork(nn.Module):
     Args:
         in_features: Number of inputs of a step.
         out_features: Number of outputs.
-        cell: ``"lstm"``, ``"gru"``, ``"tanh"`` or ``"relu"``.
+        cell: ``"lstm"``, ``"gru"``, ``"ugrnn"``, ``"tanh"`` or ``"relu"``.
         hidden_features: Size of the state.
+        readout: Whether a linear layer reads the state; without, the state is the answer.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -105,7 +114,7 @@ class RecurrentNetwork(nn.Module):
         torch.Size([5, 1])
 
     References:
-        trask2018
+        trask2018, collins2017
     """
 
     unrolled = True
@@ -117,6 +126,7 @@ class RecurrentNetwork(nn.Module):
         *,
         cell: str = "lstm",
         hidden_features: int = 2,
+        readout: bool = True,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -126,6 +136,11 @@ class RecurrentNetwork(nn.Module):
         require_at_least("RecurrentNetwork", "out_features", out_features, 1)
         require_at_least("RecurrentNetwork", "hidden_features", hidden_features, 1)
         require_choice("RecurrentNetwork", "cell", cell, CELLS)
+        if not readout and hidden_features != out_features:
+            raise UserError(
+                "RecurrentNetwork: without a read-out hidden_features must be out_features; "
+                f"got {hidden_features} and {out_features}."
+            )
         self.in_features, self.out_features = in_features, out_features
         self.cell, self.hidden_features = cell, hidden_features
         _, num_gates, _ = CELLS[cell]
@@ -134,8 +149,10 @@ class RecurrentNetwork(nn.Module):
         self.weight_hh = nn.Parameter(empty.new_empty(len(empty), hidden_features))
         self.bias_ih = nn.Parameter(empty.new_empty(len(empty)))
         self.bias_hh = nn.Parameter(empty.new_empty(len(empty)))
-        self.weight = nn.Parameter(empty.new_empty(out_features, hidden_features))
-        self.bias = nn.Parameter(empty.new_empty(out_features))
+        self.weight = self.bias = None
+        if readout:
+            self.weight = nn.Parameter(empty.new_empty(out_features, hidden_features))
+            self.bias = nn.Parameter(empty.new_empty(out_features))
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -155,10 +172,23 @@ class RecurrentNetwork(nn.Module):
             state = step(gates, weighted_sum(state[0], self.weight_hh) + self.bias_hh, state)
             yield state[0]
 
+    def read(self, hidden: Tensor) -> Tensor:
+        """Return the answers that are read off outputs."""
+        if self.weight is None or self.bias is None:
+            return hidden
+        return weighted_sum(hidden, self.weight) + self.bias
+
     def forward(self, x: Tensor) -> Tensor:
         """Read the answer off the last output."""
-        last = deque(self.outputs(x), maxlen=1).pop()
-        return weighted_sum(last, self.weight) + self.bias
+        return self.read(deque(self.outputs(x), maxlen=1).pop())
+
+    def run(self, x: Tensor) -> Tensor:
+        """Return the answers after every step.
+
+        Shape:
+            (..., seq, in_features) -> (..., seq, out_features).
+        """
+        return self.read(torch.stack(list(self.outputs(x)), -2))
 
     def trace(self, x: Tensor) -> dict[str, Tensor]:
         """Return the recurrent layer's outputs after every step, and the answer."""

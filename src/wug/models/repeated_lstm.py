@@ -13,8 +13,11 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
-from wug.functional.initialise import fill_uniform
+from wug.functional.initialise import fill_normal
 from wug.functional.lstm_cell import lstm_cell
+
+# Of Glorot's weights before a tanh.
+TANH_GAIN = 5 / 3
 
 
 @register(
@@ -36,9 +39,8 @@ class RepeatedLSTM(nn.Module):
         input_weights and recurrent_weights.
 
     Departures:
-        One bias for each gate; forget gates start with 1. Weights start uniform in
-        +-1 / sqrt(features), as in torch, where the authors have Gaussian gates and an orthogonal
-        candidate.
+        One bias for each gate. As in the authors' code, forget gates start with 1, gates with
+        Gaussian weights, and what the candidate sees of the last output with an orthogonal matrix.
 
     Args:
         in_features: Number of inputs.
@@ -104,11 +106,20 @@ class RepeatedLSTM(nn.Module):
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""
-        bound = 1 / math.sqrt(self.features)
-        for weight in self.parameters():
-            fill_uniform(weight, -bound, bound, generator)
+        for name, weight in self.named_parameters():
+            if "bias" in name:
+                nn.init.zeros_(weight)
+            else:
+                out = self.out_features if name == "weight" else self.features
+                fill_normal(weight, 0.0, math.sqrt(2 / (weight.shape[1] + out)), generator)
         for bias in self.biases:
             nn.init.ones_(bias[self.features : 2 * self.features])
+        with torch.no_grad():
+            for weight in (*self.input_weights, *self.recurrent_weights):
+                weight[2 * self.features : 3 * self.features] *= TANH_GAIN
+            for weight in self.recurrent_weights:
+                candidate = weight[2 * self.features : 3 * self.features]
+                nn.init.orthogonal_(candidate, TANH_GAIN / math.sqrt(2), generator=generator)
 
     def inputs(self, x: Tensor) -> list[Tensor]:
         """Return what is seen in each turn."""
@@ -124,10 +135,11 @@ class RepeatedLSTM(nn.Module):
         hidden, cells = [zeros] * len(self.biases), [zeros] * len(self.biases)
         found = []
         for seen in self.inputs(x):
+            always = F.linear(seen, self.input_weights[0], self.biases[0])
             for _ in range(self.num_steps):
                 value = seen
                 for i, bias in enumerate(self.biases):
-                    gates = F.linear(value, self.input_weights[i], bias)
+                    gates = F.linear(value, self.input_weights[i], bias) if i else always
                     gates = gates + F.linear(hidden[i], self.recurrent_weights[i])
                     value, cells[i] = lstm_cell(gates, cells[i])
                     hidden[i] = value

@@ -304,8 +304,10 @@ class TransformerXL(nn.Module):
         """Return the state of texts that begin: room for memory, of which nothing counts."""
         length = self.memory_length if self.training else self.test_memory_length
         shape = (rows, len(self.layers), length, self.embedding.shape[1])
-        none = torch.zeros(rows, dtype=torch.int64, device=self.embedding.device)
-        return {"memory": self.embedding.new_zeros(shape), "remembered": none}
+        device, dtype = self.embedding.device, self.embedding.dtype
+        none = torch.zeros(rows, dtype=torch.int64, device=device)
+        # Not of the embedding's kind: that may be a part of one, held by several processes.
+        return {"memory": torch.zeros(shape, device=device, dtype=dtype), "remembered": none}
 
     def next_state(self, inputs: list[Tensor], state: State | None) -> State:
         """Remember the inputs of the layers, up to the length of the memory."""

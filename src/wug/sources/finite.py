@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from wug.interfaces.interface import Batch, Split
-from wug.sources.samplers import ByError, Choose, Curriculum, Sampler, widths_below
+from wug.sources.samplers import Choose, Curriculum, Sampler, widths_below
 from wug.sources.source import OneStage, Params
 
 # At 50 columns a thousand at once don't fit into a core's cache, and take three times as long.
@@ -101,20 +101,15 @@ class FiniteSource(OneStage):
     @property
     def learns(self) -> bool:  # type: ignore[override]
         """Whether the sampler wants to know which answers were wrong."""
-        return isinstance(self.sampler, ByError)
+        return self.sampler.learns
 
     def values(self) -> dict[str, Tensor]:
         """Return what the sampler has learnt before the first step."""
-        if not isinstance(self.sampler, ByError):
-            return {}
-        return self.sampler.first_values(int(self.train.tokens.max()) + 1)  # type: ignore[attr-defined]
+        return self.sampler.first_values(self.train)
 
     def learn(self, values: Params, batch: Batch, wrong: Tensor) -> Params:
         """Return what the sampler has learnt after a batch."""
-        if not isinstance(self.sampler, ByError):
-            return values
-        kinds = self.sampler.kinds(batch["tokens"], batch["lengths"])
-        return self.sampler.learn(values, kinds, wrong)
+        return self.sampler.learn(values, batch, wrong)
 
     def draw(self, values: Params, key: Any, step: Any, stage: int) -> Batch:
         """Return the examples of a step."""

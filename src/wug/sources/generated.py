@@ -19,6 +19,7 @@ class GeneratedSource(OneStage):
         num_parts: In how many batches an evaluation split is evaluated; a number, or a function of
             the split.
         names: split -> the names of its groups.
+        kept: How many evaluation batches stay in memory.
     """
 
     def __init__(
@@ -26,9 +27,10 @@ class GeneratedSource(OneStage):
         make: Callable[[str, int, int], Batch],
         num_parts: int | Callable[[str], int] = 1,
         names: Callable[[str], tuple[str, ...]] | None = None,
+        kept: int = 64,
     ) -> None:
         self.make, self._num_parts, self._names = make, num_parts, names
-        self._part = lru_cache(maxsize=64)(self._make_part)
+        self._part = lru_cache(maxsize=kept)(self._make_part)
 
     def _make_part(self, split: str, index: int) -> Batch:
         return self.make(split, 0, index)

@@ -25,6 +25,8 @@ from wug.sources.text import ByteText, Range
 # Bytes that are read at a time.
 CHUNK = 1 << 20
 LARGEST = 1 << 16
+# SentencePiece passes over longer lines; by itself at some kilobytes, less than a paragraph.
+LONGEST_LINE = 1 << 30
 
 
 def library() -> Any:
@@ -97,7 +99,7 @@ class Pieces:
                 library().SentencePieceTrainer.train(
                     sentence_iterator=lines_of(text, text.splits["train"]), model_writer=model,
                     vocab_size=size, model_type="bpe", split_digits=True, byte_fallback=False,
-                    minloglevel=2,
+                    max_sentence_length=LONGEST_LINE, minloglevel=2,
                 )  # fmt: skip
             except RuntimeError as error:
                 raise UserError(f"pieces: {size:,} can't be made of this text: {error}.") from None

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -78,7 +78,17 @@ class Sampled(Protocol):
 
 
 class Sampler(Protocol):
-    """Chooses the examples of a step."""
+    """Chooses the examples of a step, and may learn from which of them were answered wrongly."""
+
+    learns: ClassVar[bool]
+
+    def first_values(self, examples: Sampled) -> dict[str, Tensor]:
+        """Return what it knows before the first step."""
+        ...
+
+    def learn(self, values: Values, batch: Mapping[str, Tensor], wrong: Tensor) -> Values:
+        """Return what it knows after a batch."""
+        ...
 
     def chooser(self, examples: Sampled, batch_size: int) -> Choose:
         """Return a function to the indices of a batch.
@@ -88,8 +98,22 @@ class Sampler(Protocol):
         ...
 
 
+class Fixed:
+    """What samplers share that don't depend on how the training goes."""
+
+    learns: ClassVar[bool] = False
+
+    def first_values(self, examples: Sampled) -> dict[str, Tensor]:
+        """Return nothing."""
+        return {}
+
+    def learn(self, values: Values, batch: Mapping[str, Tensor], wrong: Tensor) -> Values:
+        """Return what was there."""
+        return values
+
+
 @dataclass(frozen=True)
-class Bucketed:
+class Bucketed(Fixed):
     """Every example once in an epoch, with others of about its length in a batch.
 
     Example:
@@ -123,7 +147,7 @@ class Bucketed:
 
 
 @dataclass(frozen=True)
-class ByTokens:
+class ByTokens(Fixed):
     """Every example once in an epoch, in batches of about as many tokens, not of as many examples.
 
     Short sequences come in large batches and long ones in small batches, so that no batch needs
@@ -177,7 +201,7 @@ class ByTokens:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Fixed):
     """Examples of all lengths, drawn with replacement."""
 
     def chooser(self, examples: Sampled, batch_size: int) -> Choose:
@@ -193,7 +217,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class ByLevel:
+class ByLevel(Fixed):
     """Levels drawn in proportion to a power of theirs, with replacement, mixed in a batch.
 
     Args:
@@ -234,6 +258,8 @@ class ByError:
         its number of problems.
     """
 
+    learns: ClassVar[bool] = True
+
     memory: int = 64
     least: float = 0.02
 
@@ -247,20 +273,23 @@ class ByError:
         kinds: Tensor = tokens[:, 0].long() * NUM_LENGTHS + lengths
         return kinds
 
-    def first_values(self, num_tokens: int) -> dict[str, Tensor]:
+    def first_values(self, examples: Sampled) -> dict[str, Tensor]:
         """Return the share of wrong answers of every kind, before the first step."""
+        num_tokens = int(examples.tokens.max()) + 1  # type: ignore[attr-defined]
         return {"errors": torch.ones(num_tokens * NUM_LENGTHS)}
 
-    def learn(self, values: Values, kinds: Tensor, wrong: Tensor) -> dict[str, Tensor]:
+    def learn(self, values: Values, batch: Mapping[str, Tensor], wrong: Tensor) -> Values:
         """Return the shares after a batch.
 
         Example:
             >>> errors = {"errors": torch.ones(3)}
-            >>> kinds, wrong = torch.tensor([0, 0, 2]), torch.tensor([1.0, 0.0, 0.0])
-            >>> ByError(memory=1).learn(errors, kinds, wrong)["errors"].tolist()
+            >>> batch = {"tokens": torch.zeros(3, 2), "lengths": torch.tensor([0, 0, 2])}
+            >>> wrong = torch.tensor([1.0, 0.0, 0.0])
+            >>> ByError(memory=1).learn(errors, batch, wrong)["errors"].tolist()
             [0.625, 1.0, 0.5]
         """
         errors = values["errors"]
+        kinds = self.kinds(batch["tokens"], batch["lengths"])
         counts = torch.bincount(kinds, minlength=len(errors)).to(errors.dtype)
         sums = torch.zeros_like(errors).index_add(0, kinds, wrong.to(errors.dtype))
         kept = (self.memory / (self.memory + 1)) ** counts

@@ -21,7 +21,7 @@ from torch import Tensor
 from wug.core.errors import UserError, require_choice, unknown_name
 from wug.core.paths import cache_folder
 from wug.interfaces.interface import SPLITS, Split
-from wug.records import config_hash, write_atomic
+from wug.records import Json, config_hash, write_atomic
 from wug.sources.finite import FiniteSource
 from wug.sources.samplers import Bucketed, Curriculum, Sampler
 from wug.sources.sequence_set import SequenceSet
@@ -82,6 +82,13 @@ class SequenceTask(ABC):
     def num_classes(self) -> int:
         """Number of different answers."""
         return len(self.classes)
+
+    def description(self) -> dict[str, Json]:
+        """Return what a page needs to read a problem and to check its answer, as plain data."""
+        return {
+            "tokens": list(self.tokens), "classes": list(self.classes), "level": self.level,
+            "separator": self.separator,
+        }  # fmt: skip
 
     def threshold(self) -> float:
         """Return the largest share of wrong answers that counts as solved."""

@@ -68,8 +68,8 @@ class Boolean(NumberTask):
 
     Example:
         >>> task = Boolean(function="xor", num_inputs=4, train_share=0.5)
-        >>> [len(task.evaluation_inputs(split)) for split in ("validation", "test")]
-        [8, 4]
+        >>> tuple(len(task.evaluation_inputs(split)) for split in ("validation", "test"))
+        (8, 4)
 
     References:
         reimann2019, mistry2022

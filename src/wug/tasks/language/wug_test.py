@@ -88,8 +88,8 @@ class WugTest(TextTask):
 
     Example:
         >>> text = WugTest().open()
-        >>> bytes(text[:34]).decode().split()[:3]
-        ['This', 'is', 'a']
+        >>> bytes(text[:9]).decode()
+        'This is a'
 
     References:
         berko1958

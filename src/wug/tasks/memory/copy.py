@@ -146,7 +146,7 @@ class Copy(StepTask):
         Example:
             >>> task = Copy(bits=6)
             >>> batch = task.read("HI")
-            >>> logits = 2 * batch["targets"][0] - 1  # of a perfect network
+            >>> logits = 2 * batch["targets"].squeeze(0) - 1  # of a perfect network
             >>> task.write(logits, batch)["said"]
             'HI'
         """

@@ -5,77 +5,57 @@ MNIST, CIFAR-10 from a folder that the user names, or patterns with noise that n
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import generator_for
 from wug.interfaces.interface import Batch
-from wug.sources.files import read
 from wug.sources.generated import GeneratedSource
+from wug.sources.pictures import NUM_CLASSES, SETS, SIZES, part_of
 from wug.tasks.modularity._digits import SPLITS
 
-NUM_CLASSES = 10
-SETS = ("drawn", "mnist", "cifar10")
-SIZES = {"drawn": 8 * 8, "mnist": 28 * 28, "cifar10": 3 * 32 * 32}
-# Of the training pictures, the last ones are for validation.
-NUM_VALIDATION = 5_000
-# CIFAR-10's binary version: a byte for the class and 3,072 for the picture.
-CIFAR_ROW = 1 + SIZES["cifar10"]
-NUM_DRAWN = 2_000
-NOISE = 0.7
+CHANNELS = {"drawn": 1, "mnist": 1, "cifar10": 3}
+# By how many pixels pictures are moved at most (csordas2023, appendix B.3.8).
+SHIFT = 4
 
 
-@cache
-def pictures(name: str, folder: str, part: str) -> tuple[Tensor, Tensor]:
-    """Return pictures in [0, 1], as rows, and their classes.
+@lru_cache(maxsize=6)
+def permuted(data: str, folder: str, split: str, number: int) -> Tensor:
+    """Return the pictures of a split with their pixels in another order."""
+    x, _ = part_of(data, folder, split)
+    return x[:, torch.randperm(x.shape[1], generator=generator_for("permutation", number))]
 
-    Args:
-        name: One of `SETS`.
-        folder: Of CIFAR-10's binary version.
-        part: ``"train"`` or ``"test"``.
 
-    Raises:
-        UserError: The files are missing or not what they should be.
+@lru_cache(maxsize=32)
+def places_of(data: str, folder: str, classes: tuple[int, ...]) -> Tensor:
+    """Return where the training pictures of some classes are."""
+    _, labels = part_of(data, folder, "train")
+    return torch.isin(labels, torch.tensor(classes)).nonzero().flatten()
+
+
+def moved(x: Tensor, channels: int, generator: torch.Generator) -> Tensor:
+    """Return pictures at other places, by up to four pixels, half of them mirrored.
+
+    Shape:
+        (row, channel x side x side) -> the same.
     """
-    if name == "drawn":
-        patterns = torch.rand(NUM_CLASSES, SIZES[name], generator=generator_for("patterns"))
-        generator = generator_for("pictures", part)
-        labels = torch.randint(NUM_CLASSES, (NUM_DRAWN,), generator=generator)
-        noise = torch.randn(NUM_DRAWN, SIZES[name], generator=generator)
-        return (patterns[labels] + NOISE * noise).clamp(0, 1), labels
-    if name == "mnist":
-        stem = "train" if part == "train" else "t10k"
-        images = np.frombuffer(read("mnist", f"{stem}-images-idx3-ubyte"), np.uint8, offset=16)
-        classes = np.frombuffer(read("mnist", f"{stem}-labels-idx1-ubyte"), np.uint8, offset=8)
-        rows = images.reshape(-1, SIZES[name])
-    else:
-        names = [f"data_batch_{n}.bin" for n in range(1, 6)]
-        rows, classes = _cifar(Path(folder), names if part == "train" else ["test_batch.bin"])
-    x = torch.tensor(rows, dtype=torch.float32) / 255
-    return x, torch.tensor(classes.astype(np.int64))
-
-
-def _cifar(folder: Path, files: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    try:
-        content = b"".join((folder / name).read_bytes() for name in files)
-    except OSError as error:
-        raise UserError(
-            f"ImageClasses: the folder must hold the binary version of CIFAR-10: {error}."
-        ) from None
-    if len(content) % CIFAR_ROW:
-        raise UserError(f"ImageClasses: the files in {folder} are not those of CIFAR-10.")
-    rows = np.frombuffer(content, np.uint8).reshape(-1, CIFAR_ROW)
-    return rows[:, 1:], rows[:, 0]
+    side = math.isqrt(x.shape[1] // channels)
+    rows = torch.arange(len(x)).view(-1, 1, 1)
+    padded = F.pad(x.view(len(x), channels, side, side), (SHIFT,) * 4)
+    down, right = torch.randint(2 * SHIFT + 1, (2, len(x)), generator=generator)
+    mirrored = torch.randint(2, (len(x), 1), generator=generator).bool()
+    along = torch.arange(side)
+    across = torch.where(mirrored, along.flip(0), along) + right.view(-1, 1)
+    found = padded[rows, :, (along + down.view(-1, 1)).unsqueeze(2), across.unsqueeze(1)]
+    return found.movedim(-1, 1).flatten(1)
 
 
 @register(
@@ -95,13 +75,17 @@ class ImageClasses:
 
     Departures:
         There is nothing out of distribution, and both validation sets are the same pictures. In
-        the paper validation is CIFAR-10's test set. Pictures are not augmented.
+        the paper validation is CIFAR-10's test set.
 
     Args:
         data: ``"mnist"``, ``"cifar10"``, or ``"drawn"``: random patterns of 8 x 8 with noise.
         folder: Of CIFAR-10's binary version.
         without: Classes that are left out of training.
         only: Classes that training has; all if empty.
+        permutation: Number of an order of the pixels, the same for all pictures; 0 leaves them as
+            they are.
+        moved: Whether training pictures are shifted by up to four pixels, and half of them
+            mirrored.
         evaluation_size: Pictures of each evaluation set, at most.
         tolerance: Share of wrong answers that still counts as solved.
 
@@ -124,6 +108,8 @@ class ImageClasses:
     folder: str = ""
     without: tuple[int, ...] = ()
     only: tuple[int, ...] = ()
+    permutation: int = 0
+    moved: bool = False
     evaluation_size: int = 10_000
     tolerance: float = 0.1
     dtype: torch.dtype = torch.float32
@@ -136,6 +122,7 @@ class ImageClasses:
         if not self.classes:
             raise UserError("ImageClasses: at least one class must be left for training.")
         require_at_least("ImageClasses", "evaluation_size", self.evaluation_size, 1)
+        require_at_least("ImageClasses", "permutation", self.permutation, 0)
 
     @property
     def classes(self) -> tuple[int, ...]:
@@ -153,24 +140,34 @@ class ImageClasses:
         """Number of outputs."""
         return NUM_CLASSES
 
+    def pictures(self, split: str) -> tuple[Tensor, Tensor]:
+        """Return all pictures that a split is taken from, and their classes."""
+        x, labels = part_of(self.data, self.folder, split)
+        if self.permutation:
+            x = permuted(self.data, self.folder, split, self.permutation)
+        return x, labels
+
     def rows(self, split: str) -> tuple[Tensor, Tensor]:
         """Return the pictures of a split and their classes."""
-        if split == "test":
-            x, labels = pictures(self.data, self.folder, "test")
-            return x[: self.evaluation_size], labels[: self.evaluation_size]
-        x, labels = pictures(self.data, self.folder, "train")
-        start = len(x) - min(NUM_VALIDATION, len(x) // 5)
+        x, labels = self.pictures(split)
         if split != "train":
-            end = start + self.evaluation_size
-            return x[start:end], labels[start:end]
-        chosen = torch.isin(labels[:start], torch.tensor(self.classes))
-        return x[:start][chosen], labels[:start][chosen]
+            return x[: self.evaluation_size], labels[: self.evaluation_size]
+        places = places_of(self.data, self.folder, self.classes)
+        return x[places], labels[places]
 
     def draw(self, generator: torch.Generator, size: int, split: str = "train") -> Batch:
         """Draw pictures of a split."""
-        x, labels = self.rows(split)
-        chosen = torch.randint(len(x), (size,), generator=generator)
-        return {"x": x[chosen], "y": F.one_hot(labels[chosen], NUM_CLASSES).to(self.dtype)}
+        if split == "train":  # without a copy of all of them
+            x, labels = self.pictures(split)
+            places = places_of(self.data, self.folder, self.classes)
+            chosen = places[torch.randint(len(places), (size,), generator=generator)]
+        else:
+            x, labels = self.rows(split)
+            chosen = torch.randint(len(x), (size,), generator=generator)
+        drawn = x[chosen]
+        if self.moved and split == "train":
+            drawn = moved(drawn, CHANNELS[self.data], generator)
+        return {"x": drawn, "y": F.one_hot(labels[chosen], NUM_CLASSES).to(self.dtype)}
 
     def source(self, batch_size: int, **_: Any) -> GeneratedSource:
         """Return where its batches come from."""

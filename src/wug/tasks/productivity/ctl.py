@@ -18,6 +18,7 @@ from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import SPLITS, Split
+from wug.records import Json
 from wug.sources.problem_shares import equal_shares, iid_shares
 from wug.sources.sampling_graph import END, START, SamplingGraph, draw_sets
 from wug.sources.sequence_set import SequenceSet
@@ -175,6 +176,12 @@ class CTL(SequenceTask):
         else:
             parts = self._draw(split)
         return write_problems(self.tables, parts, symbol_first=self.order == "forward")
+
+    def description(self) -> dict[str, Json]:
+        """Return also the tables, the order, and how many functions are trained and tested."""
+        levels: Json = {"train": list(self.train_lengths), "test": list(self.test_lengths)}
+        tables: Json = self.tables.tolist()
+        return {**super().description(), "levels": levels, "order": self.order, "tables": tables}
 
     def dependencies(self, tokens: Sequence[int]) -> list[tuple[int, ...]]:
         """Return for each function the place of what it is applied to."""

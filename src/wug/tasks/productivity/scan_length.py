@@ -58,8 +58,8 @@ class ScanLength(PairTask):
 
     Example:
         >>> task = ScanLength(cutoff=26, ood_validation_share=0.0)
-        >>> [len(task.pairs(split)) for split in ("train", "validation", "test")]
-        [16458, 1828, 2624]
+        >>> tuple(len(task.pairs(split)) for split in ("train", "validation", "test"))
+        (16458, 1828, 2624)
 
     References:
         lake2018, newman2020, csordas2023

@@ -18,6 +18,7 @@ from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import SPLITS, Split
+from wug.records import Json
 from wug.sources.forests import ForestGrower
 from wug.sources.problem_sets import collect, interleave
 from wug.sources.problem_shares import equal_shares
@@ -185,6 +186,11 @@ class SimpleArithmetic(SequenceTask):
                 )
             )
         return interleave(parts)
+
+    def description(self) -> dict[str, Json]:
+        """Return also how deep problems are in training and in the test."""
+        levels: Json = {name: list(DEPTHS[name]) for name in ("train", "test")}
+        return {**super().description(), "levels": levels}
 
     def _operands(self, tokens: Sequence[int]) -> dict[int, tuple[int, int]]:
         """Return the operands' places of each operator, inner ones first."""
