@@ -72,7 +72,7 @@ def test_modules_fit_their_tasks(key):
             assert answer.shape == (*batch.asked.shape, task.out_features)
         else:
             x, y = task.batch("train", generator, size=4)
-            assert initial_module(lot, seed=3)(x).shape == y.shape
+            assert Output.of(initial_module(lot, seed=3)(x)).answer.shape == y.shape
 
 
 @every_experiment

@@ -36,11 +36,11 @@ def test_a_class_of_this_process():
         pass
 
     tasks = ("ctl", "ctlpp_a")
-    run = report_card(Local, minutes=0.05, tasks=tasks, evaluate_every=5)
+    run = report_card(Local, minutes=0.05, tasks=tasks, evaluate_every=5, least_steps=1)
     records = list(run.records())
     assert {record.key["task"] for record in records} == set(tasks)
     # Another model joins it; what is finished is not trained again.
-    run = report_card(Mean, minutes=0.05, tasks=tasks, evaluate_every=5)
+    run = report_card(Mean, minutes=0.05, tasks=tasks, evaluate_every=5, least_steps=1)
     assert len(list(run.records())) == 4
     assert [row for (row,) in make_table(run).rows] == ["mean", "local"]
     assert run.catalog()["column_claims"] == {"ctl": "productivity", "ctlpp_a": "systematicity"}

@@ -1,7 +1,11 @@
-import pytest
+from typing import get_args
 
+import pytest
+import torch
+
+from wug.cli.lm import Layer
 from wug.core.errors import UserError
-from wug.study.language_run import LanguageOptions, language_run
+from wug.study.language_run import LanguageOptions, language_run, observe
 from wug.training.engine import initial_module
 
 SMALL = {"features": 8, "num_layers": 1, "num_heads": 2, "num_experts": 4, "expert_features": 8,
@@ -20,6 +24,41 @@ def test_dense_and_sparse_networks_are_of_one_size(path):
         (lot,) = language_run(LanguageOptions(path=path, layer=layer, **SMALL)).lots
         sizes.append(sum(p.numel() for p in initial_module(lot, 0).parameters()))
     assert abs(sizes[0] - sizes[1]) <= 2 * 8 + 1  # one hidden unit
+
+
+@pytest.mark.parametrize("layer", ["top_k_mlp", "product_key_memory", "peer"])
+def test_layers_without_experts_have_at_most_the_parameters_of_sigma_moe(path, layer):
+    """To one hidden unit, or one half key more."""
+    sizes = SMALL | {"num_experts": 8}
+    blocks = []
+    for one in ("sigma_moe", layer):
+        (lot,) = language_run(LanguageOptions(path=path, layer=one, **sizes)).lots
+        block = initial_module(lot, 0).layers[0].feed_forward
+        blocks.append((block, sum(parameter.numel() for parameter in block.parameters())))
+    (_, wanted), (block, size) = blocks
+    n = getattr(block, "num_sub_keys", 0)
+    room = 2 * 8 + 1 if layer == "top_k_mlp" else 2 * (2 * n + 1) * 8 + 2 * 8
+    assert wanted - room < size <= wanted + (2 * 8 if layer == "top_k_mlp" else 0)
+    assert block.top_k * getattr(block, "num_heads", 1) == 2 * 8  # as many as K experts have
+
+
+@pytest.mark.parametrize("layer", get_args(Layer))
+def test_what_keeps_experts_in_use_is_a_term_of_the_network(path, layer):
+    (lot,) = language_run(LanguageOptions(path=path, layer=layer, **SMALL)).lots
+    output = initial_module(lot, 0).train()(torch.zeros(1, 3, dtype=torch.int64))
+    weighed = set(lot.terms(lot.variants[0]))
+    assert weighed <= set(output.terms)
+    assert weighed or layer not in ("sigma_moe", "softmax_moe", "switch_moe", "sparsely_gated_moe")
+
+
+def test_layers_that_are_applied_again(path):
+    options = LanguageOptions(path=path, num_repeats=3, **SMALL)
+    (lot,) = language_run(options).lots
+    assert lot.name == "moeut-a_b-0"
+    found = observe(initial_module(lot, 0), options.task)
+    assert 0 < found["same_experts"] <= 1 and found["tokens_per_second"] > 0
+    with pytest.raises(UserError, match="repeated layers have sigma_moe; got dense"):
+        language_run(LanguageOptions(path=path, num_repeats=3, layer="dense", **SMALL))
 
 
 def test_lots_carry_the_seed_and_settings_the_choices(path):

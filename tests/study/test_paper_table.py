@@ -4,7 +4,7 @@ import pytest
 
 from wug.core import registry
 from wug.core.errors import UserError
-from wug.core.index import import_file
+from wug.core.index import build, import_file
 from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions, Size
@@ -30,6 +30,7 @@ MODELS = ("nau", "nmu")
 
 @pytest.fixture(autouse=True)
 def own_register(monkeypatch):
+    build()  # what is first imported in a test would be registered here alone
     monkeypatch.setattr(registry, "_entries", dict(registry._entries))
 
 

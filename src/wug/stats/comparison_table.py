@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wug.records import Record, Run, group_by
@@ -69,6 +69,9 @@ class ResultTable:
         measure: Which of them it shows unless told otherwise.
         baseline: Row that errors can be relative to, by the value of its first field.
         relative: Whether errors are in per cent of that row's.
+        with_published: Whether rows that have published numbers alone are shown, too.
+        chance: What guessing would get, by measure and column, where that is known.
+        left_out: Cells that are not scored, and why, in words.
     """
 
     title: str
@@ -81,6 +84,9 @@ class ResultTable:
     measure: Measure
     baseline: str | None = None
     relative: bool = False
+    with_published: bool = False
+    chance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
     def showing(self, measure: str) -> ResultTable:
         """Return the table of another of its measures."""
@@ -88,8 +94,9 @@ class ResultTable:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The rows that have runs of ours, in order."""
-        return list(dict.fromkeys(c.row for c in self.cells.values() if c.ours is not None))
+        """The rows that have runs of ours, in order; with those of the paper if told so."""
+        cells = self.cells.values()
+        return list(dict.fromkeys(c.row for c in cells if self.with_published or c.ours))
 
     def shown(self) -> Iterator[TableCell]:
         """Yield the cells of the rows that have runs."""
@@ -195,6 +202,10 @@ def table_of(
     shown = measure or layout.get("measure", "success")
     measures = measures_of(catalog, shown)
     ours = summaries(records, fields, measures, legacy)
+    unscored = {
+        (*given["row"], given["column"]): given["why"] for given in catalog.get("left_out", ())
+    }
+    ours = {key: summary for key, summary in ours.items() if key not in unscored}
     published = {
         tuple(str(cell[field]) for field in fields): cell for cell in catalog.get("published", ())
     }
@@ -222,6 +233,8 @@ def table_of(
         measures=measures,
         measure=find_measure(shown, measures),
         baseline=layout.get("baseline"),
+        chance=catalog.get("chance", {}),
+        left_out=tuple(f"{' '.join(key)}: {why}" for key, why in unscored.items()),
     )
 
 

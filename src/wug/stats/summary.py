@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
-import scipy.stats
 
 from wug.stats.interval import Estimate, check_confidence
 from wug.stats.sample import as_sample
@@ -102,6 +101,8 @@ def bootstrap(
     value = float(statistic(sample))
     if sample.size == 1:
         return Estimate.point(value)
+    import scipy.stats  # takes half a second
+
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
         drawn = scipy.stats.bootstrap(

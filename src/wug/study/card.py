@@ -6,25 +6,24 @@ either kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from wug.core import index
 from wug.core.errors import UserError, require_at_least, unknown_name
 from wug.core.folders import RUNS
 from wug.core.schedules import WarmUp
-from wug.functional.transduction import decoder_inputs
 from wug.interfaces.registered import interface
-from wug.records import Run, RunStore, read_run
+from wug.records import Record, Run, RunStore, read_run
 from wug.sources.samplers import ByLevel, Curriculum
 from wug.study.catalog import make_catalog
 from wug.study.claims import Key
 from wug.study.experiment import Experiment, Layout
+from wug.study.own_network import try_network
 from wug.study.trainings import Training, make_lots, registered
 from wug.training.optimisers import Adam, AdamW, Muon, Optimiser
 from wug.training.plan import ENDLESS, Clip, Lot, Plan, Stopping
@@ -104,6 +103,7 @@ class CardOptions:
         optimiser: With a weight decay of 0.01, but for Adam.
         learning_rate: Of the optimiser, after a warm-up of 300 steps.
         evaluate_every: Steps between evaluations.
+        least_steps: Tasks for which the time was not enough for so many are not scored.
     """
 
     model: str | type[nn.Module]
@@ -117,12 +117,14 @@ class CardOptions:
     optimiser: Literal["muon", "adamw", "adam"] = "muon"
     learning_rate: float = 5e-4
     evaluate_every: int = 200
+    least_steps: int = 1_000
     model_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check what can be checked without importing the model."""
         require_at_least("card", "minutes", self.minutes, 0.01)
         require_at_least("card", "batch_size", self.batch_size, 1)
+        require_at_least("card", "least_steps", self.least_steps, 1)
         require_at_least("card", "learning_rate", self.learning_rate, 0)
         for task in self.tasks:
             if task not in COLUMNS:
@@ -200,43 +202,7 @@ def try_model(options: CardOptions) -> None:
         UserError: It can't be imported, made or called, or returns something else than logits.
     """
     for column in options.columns:
-        task = make_task(column)
-        examples = task.examples("test")
-        two = examples[examples.lengths.argsort(descending=True)[:2]]
-        arguments, tokens, wanted = trial(task, two)
-        sizes = f"{tokens} tokens ({column})"
-        try:
-            with torch.random.fork_rng(devices=[]), torch.no_grad():
-                logits = options.build(task)(*arguments)
-        except UserError:
-            raise
-        except Exception as error:
-            raise UserError(
-                f"card: {options.row} fails on two sequences of {sizes}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-        shape = tuple(getattr(logits, "shape", ()))
-        if shape != wanted:
-            axes = (
-                "(batch, num_classes)"
-                if len(wanted) == 2
-                else ("(batch, target tokens, num_target_tokens + 1)")
-            )
-            raise UserError(
-                f"card: {options.row} must return logits of shape {axes} = {wanted} for two "
-                f"sequences of {sizes}; got {shape or type(logits).__name__}."
-            )
-
-
-def trial(task: Any, two: Any) -> tuple[tuple[Tensor, ...], list[int], tuple[int, ...]]:
-    """Return what a model is called with for two examples, their lengths, and the logits' shape."""
-    if task.interface == "classification":
-        return (two.tokens.long(), two.lengths), two.lengths.tolist(), (2, task.num_classes)
-    batch = two.to_batch()
-    fed = decoder_inputs(batch["target"], task.num_target_tokens)
-    arguments = batch["source"], batch["source_lengths"], fed
-    shape = (*fed.shape, task.num_target_tokens + 1)
-    return arguments, batch["source_lengths"].tolist(), shape
+        try_network("card", options.row, options.build, make_task(column), column)
 
 
 def card(options: CardOptions) -> Experiment:
@@ -297,14 +263,57 @@ def seeded_lot(lot: Lot, seed: int) -> Lot:
     return replace(lot, name=f"{lot.name.rpartition('-')[0]}-{seed}", seeds=(seed,))
 
 
-def finish(store: RunStore, experiment: Experiment, command: str) -> Run:
+def chance_levels(columns: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Return the share of right answers of somebody who always gives the most frequent one.
+
+    Nobody guesses a sequence.
+
+    Args:
+        columns: Tasks, by their columns.
+
+    Returns:
+        Measure -> column -> share.
+
+    Example:
+        >>> round(chance_levels(["ctl"])["accuracy"]["ctl"], 2)
+        0.13
+    """
+    found: dict[str, dict[str, float]] = {"accuracy": {}, "iid_accuracy": {}}
+    for column in columns:
+        for measure, split in (("accuracy", "test"), ("iid_accuracy", "validation")):
+            share = 0.0
+            if kind_of(column) == "classification":
+                labels = make_task(column).examples(split).labels
+                share = float(labels.bincount().max()) / len(labels)
+            found[measure][column] = share
+    return found
+
+
+def too_short(records: Iterable[Record], least_steps: int) -> list[dict[str, Any]]:
+    """Return the cells for which the time was too short, and how much would have been enough."""
+    return [
+        {
+            "row": [str(record.key["model"])],
+            "column": str(record.key["task"]),
+            "why": f"too little time: steps {steps:,}, at least {least_steps:,} are needed; "
+            f"{least_steps / max(steps, 1):.2g} times as many minutes would be enough",
+        }
+        for record in records
+        if isinstance(steps := record.outcome["steps"], int) and steps < least_steps
+    ]
+
+
+def finish(store: RunStore, experiment: Experiment, command: str, least_steps: int) -> Run:
     """Write what pages say of a card, with all models that are in its folder; return the run."""
     run = read_run(store.folder)
     records = list(run.records())
     found = ((str(record.key["model"]),) for record in records)
     rows = tuple(dict.fromkeys([*experiment.layout.row_order, *found]))
     whole = replace(experiment, layout=replace(experiment.layout, row_order=rows))
-    store.write_catalog(make_catalog(whole, records, command, finished=run.last_day()))
+    catalog = make_catalog(whole, records, command, finished=run.last_day())
+    catalog["chance"] = chance_levels(experiment.layout.column_order)
+    catalog["left_out"] = too_short(records, least_steps)
+    store.write_catalog(catalog)
     return run
 
 
@@ -339,4 +348,5 @@ def report_card(
     folder = Path(out) if out is not None else options.folder
     store = RunStore.open(folder, experiment.name, experiment.settings)
     work(experiment, folder, WorkOptions(compile="off", device=device))
-    return finish(store, experiment, f"report_card({model.__name__}, minutes={minutes:g})")
+    command = f"report_card({model.__name__}, minutes={minutes:g})"
+    return finish(store, experiment, command, options.least_steps)

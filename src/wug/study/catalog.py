@@ -7,12 +7,14 @@ from typing import Any
 
 from wug.core import index
 from wug.core.registry import Entry
-from wug.records import Record, group_by
+from wug.records import SMOKE, Record, group_by
+from wug.sources.sequence_task import SequenceTask
 from wug.stats.measures import MEASURES, Measure, used_measures
 from wug.stats.runs import RunSummary
 from wug.study.claims import Cell, Table
 from wug.study.experiment import Experiment
 from wug.study.judgements import Judgement
+from wug.study.undecided import why_undecided
 from wug.training.plan import Registered
 
 
@@ -54,6 +56,19 @@ def tested_claims(experiment: Experiment) -> dict[str, str]:
     return claims
 
 
+def written_problems(experiment: Experiment) -> dict[str, dict[str, Any]]:
+    """Return for each column with problems of tokens how they are written and checked."""
+    return {
+        str(variant.labels.get(experiment.layout.column, "")): {
+            "task": index.key_of("task", type(variant.task)),
+            **variant.task.description(),
+        }
+        for lot in experiment.lots
+        for variant in lot.variants
+        if isinstance(variant.task, SequenceTask)
+    }
+
+
 def row_units(experiment: Experiment) -> dict[str, str]:
     """Return the unit or model of each row that has another name than it."""
     first = experiment.layout.rows[0]
@@ -82,12 +97,25 @@ def describe_networks(experiment: Experiment) -> list[dict[str, Any]]:
     return [entry.to_json() for entry in registered_networks() if entry.key in keys]
 
 
+def success_series(experiment: Experiment, records: Sequence[Record]) -> dict[str, Any]:
+    """Return the successes of the further cells over their last label, with 95 % intervals."""
+    if not experiment.series or experiment.cells is None:
+        return {}
+    rows = [
+        {"row": list(key[:-1]), "level": key[-1], "successes": cell.successes,
+         "trials": cell.trials, "low": cell["success"].low, "high": cell["success"].high}
+        for key, cell in experiment.cells(records).items()
+        if cell.successes is not None
+    ]  # fmt: skip
+    return {"series": {"label": experiment.series, "rows": rows}} if rows else {}
+
+
 def make_catalog(
     experiment: Experiment,
     records: Sequence[Record],
     command: str,
     *,
-    judge: bool = True,
+    scale: str = "",
     finished: str = "",
 ) -> dict[str, Any]:
     """Judge every claim on our records and on the published numbers, and gather what pages need.
@@ -96,16 +124,20 @@ def make_catalog(
         experiment: The experiment.
         records: What was trained so far.
         command: What a person typed to get here.
-        judge: Whether our records count for the claims; a smoke run trains too little for that.
+        scale: Of the run, if it has one; records of a smoke run, which trains too little, don't
+            count for the claims.
         finished: The day of the last record, such as 2026-01-31; empty if nobody knows.
     """
-    ours = measured_table(experiment, records) if judge else Table({})
+    judged = scale != SMOKE
+    ours = measured_table(experiment, records) if judged else Table({})
     named = {experiment.layout.measure, *(name for cell in experiment.published for name in cell)}
     used = used_measures((record.outcome for record in records), named, experiment.measures)
     layout, tested, units = experiment.layout, tested_claims(experiment), row_units(experiment)
+    problems = written_problems(experiment)
     return {
         "title": experiment.title,
         "command": command,
+        **({"scale": scale} if scale else {}),
         **({"finished": finished} if finished else {}),
         "layout": {
             "rows": list(layout.rows),
@@ -122,7 +154,10 @@ def make_catalog(
                 "key": claim.key,
                 "statement": claim.statement,
                 "source": claim.source,
-                "ours": as_json(claim.evaluate(ours)),
+                "ours": {
+                    **as_json(claim.evaluate(ours)),
+                    **({"open": why} if (why := why_undecided(claim, ours)) and judged else {}),
+                },
                 "published": as_json(claim.evaluate(experiment.published_table)),
             }
             for claim in experiment.claims
@@ -133,4 +168,6 @@ def make_catalog(
         **({"column_claims": tested} if len(set(tested.values())) > 1 else {}),
         "units": describe_networks(experiment),
         **({"row_units": units} if units else {}),
+        **({"problems": problems} if problems else {}),
+        **(success_series(experiment, records) if judged else {}),
     }

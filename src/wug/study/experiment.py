@@ -28,6 +28,9 @@ class RunOptions:
         only: Rows to run, such as ``nau`` or ``nau:add``; all if empty.
         ranges: Training ranges; all if empty.
         streams: Whether the seeds of a row share their training inputs.
+        unit: A unit of the person's own as one more row, as ``file.py:Class``.
+        model: The same for a model, in tables that compare models.
+        like: The row that it is trained like; the table's own choice if not given.
     """
 
     scale: Scale = "laptop"
@@ -35,11 +38,28 @@ class RunOptions:
     only: tuple[str, ...] = ()
     ranges: tuple[str, ...] = ()
     streams: Streams | None = None
+    unit: str | None = None
+    model: str | None = None
+    like: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the number of seeds."""
+        """Check the number of seeds, and that a network of one's own is one class."""
         if self.seeds is not None:
             require_at_least("run", "seeds", self.seeds, 1)
+        if self.unit is not None and self.model is not None:
+            raise UserError("run: --unit and --model are two names for one more row; give one.")
+        for name, target in (("unit", self.unit), ("model", self.model)):
+            if target is not None and ":" not in target:
+                raise UserError(f"run: --{name} names a class in a file, as {target}:MyClass.")
+        if self.like is not None and self.own is None:
+            raise UserError("run: --like is for a network of your own; name it with --unit.")
+
+    @property
+    def own(self) -> tuple[Literal["unit", "model"], str] | None:
+        """The label that names a network of the person's own, and its class."""
+        if self.unit is not None:
+            return "unit", self.unit
+        return None if self.model is None else ("model", self.model)
 
     def refuse_ranges(self, experiment: str) -> None:
         """Raise if ranges were asked for in an experiment that has one range only."""
@@ -99,6 +119,7 @@ class Experiment:
         claims: The paper's statements as predicates.
         departures: Where this differs from the paper, one sentence each.
         cells: Makes further cells for claims out of the records.
+        series: What the last label of these is, if their successes are to be shown over it.
         title: For people.
         data_edition: Raised when the experiment draws other data than before; part of the settings.
         row_units: First field of a row -> key of the registered unit or model that it is a case of,
@@ -116,6 +137,7 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     departures: tuple[str, ...] = ()
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
+    series: str = ""
     row_units: Mapping[str, str] = field(default_factory=dict)
     data_edition: int = 1
 

@@ -5,8 +5,10 @@ Both ask the same thing: what is left of an answer outside the data that it was 
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,16 @@ from sklearn.ensemble import RandomForestRegressor
 
 from wug.core.errors import UserError
 from wug.estimators import ArithmeticRegressor
-from wug.study.results import load
+from wug.study.results import load, results
+from wug.study.traces import write_traces
 
 INPUTS = ("distance", "mass")
 # Planets so many times as far away, around stars so many times as heavy, as those in the table.
 FARTHER = 4.0
 SECONDS = 8.0
 ROUTER, RIVAL = "csordas2023.ctl@shipped/ndr:backward", "csordas2023.ctl@shipped/lstm:backward"
+# Results with networks that a page can run.
+ASKED = ("csordas2023.ctl@shipped", "csordas2023.simple_arithmetic@shipped")
 NUM_PROBLEMS = 100
 
 
@@ -97,6 +102,19 @@ def find_formula() -> Formula:
         text=text, status=str(model.status_), num_rows=len(table),
         error=error(model.predict(beyond)), rival_error=error(forest.predict(beyond)),
     )  # fmt: skip
+
+
+def front_results(parent: Path) -> list[Path]:
+    """Return results whose networks a front page asks, one of them with a look into its routers.
+
+    Args:
+        parent: Where a copy with what happens inside goes, as what ships has no traces.
+    """
+    tables, arithmetic = (results(name).folder for name in ASKED)
+    folder = parent / tables.parent.name / tables.name
+    shutil.copytree(tables, folder, ignore=shutil.ignore_patterns("traces"))
+    write_traces(folder)
+    return [folder, arithmetic]
 
 
 @torch.no_grad()

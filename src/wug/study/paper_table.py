@@ -24,6 +24,7 @@ from wug.records import Json, Record, config_hash
 from wug.stats.measures import Measure
 from wug.study.claims import Cell, Claim, Key, Table
 from wug.study.experiment import Experiment, Layout, RunOptions, Scale, Size, choose_rows
+from wug.study.own_network import own_network
 from wug.study.published import published_table, read_published
 from wug.study.trainings import TEST_IS_WATCHED, Run, Training, make_lots
 from wug.training.plan import Lot, Registered
@@ -56,10 +57,14 @@ class PaperTable:
         trials: Number of runs behind each published number; 0 if there is no CSV.
         successes: Published successes that are no part of the table, for claims alone.
         cells: Makes further cells for claims out of the records.
+        series: What the further cells' last label is, such as a length: their successes are shown
+            as curves over it.
         row_units: First label -> key of the unit or model that it is a case of.
         measures: Of its own, beside those that all experiments know or in their stead.
         measure: Name of what the table shows unless told otherwise (`wug.stats.measures`).
         baseline: Row that errors are relative to.
+        stand_in: Network that one of a person's own is trained like, where builds are no registered
+            models but modules of a task's sizes; other tables choose among what is usual.
         later: First labels of rows that came after the first records; they are no part of what two
             runs must agree in, so that older folders can be continued.
         data_edition: Raised when the experiment draws other data than before.
@@ -84,10 +89,12 @@ class PaperTable:
     trials: int = 0
     successes: Mapping[Key, int] = field(default_factory=dict)
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
+    series: str = ""
     row_units: Mapping[str, str] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
     measure: str = "success"
     baseline: str | None = None
+    stand_in: str = ""
     later: tuple[str, ...] = ()
     data_edition: int = 1
 
@@ -159,6 +166,21 @@ class _Chosen:
         made = {key: cell(self.run, *key) for key in keys}
         self.every = {key: training for key, training in made.items() if training is not None}
         self.columns = (*known, *(name for name in columns if name not in known))
+        self.rows = table.row_order
+        self.own = own_network(options, table.labels, self.every, self._usual_networks())
+        if self.own is not None:
+            mine = self.own.cells(self.every, bool(table.stand_in))
+            self.every |= mine
+            new = dict.fromkeys(key[:-1] for key in mine if key[:-1] not in self.rows)
+            groups = list(dict.fromkeys(row[1:] for row in (*self.rows, *new)))
+            self.rows = tuple(sorted((*self.rows, *new), key=lambda row: groups.index(row[1:])))
+            self.columns = tuple(dict.fromkeys((*self.columns, *(key[-1] for key in mine))))
+
+    def _usual_networks(self) -> tuple[str, ...]:
+        """Return the networks that one of a person's own may be trained like, the best first."""
+        label = self.options.own[0] if self.options.own else ""
+        usual = self.table.usual.get(self.options.scale, {}).get(label, ())
+        return (self.table.stand_in, *usual)
 
     def experiment(self) -> Experiment:
         """Return the experiment of the cells that are chosen."""
@@ -180,7 +202,7 @@ class _Chosen:
             layout=Layout(
                 rows=labels[:-1],
                 column=labels[-1],
-                row_order=table.row_order,
+                row_order=self.rows,
                 column_order=self.columns,
                 measure=table.measure,
                 baseline=table.baseline,
@@ -191,6 +213,7 @@ class _Chosen:
             claims=table.claims,
             departures=self._departures(),
             cells=table.cells,
+            series=table.series,
             row_units={**self._models(), **table.row_units},
             data_edition=table.data_edition,
         )
@@ -205,6 +228,11 @@ class _Chosen:
             by_choice.setdefault(table.choice(*key), []).append(key)
         rows = choose_rows(options.only, list(by_choice))
         cells = [key for row in rows for key in by_choice[row]]
+        mine = [key for key in self.every if self.own is not None and self.own.owns(key)]
+        if mine and not options.only:
+            cells = mine
+        elif not set(mine) & set(cells):
+            cells += mine
         if table.ranges == "columns":
             known = [name for name in self.columns if any(key[-1] == name for key in cells)]
             for name in options.ranges:
@@ -220,7 +248,10 @@ class _Chosen:
         chosen = [
             key
             for key in cells
-            if all(some is None or k in some for k, some in zip(key, allowed, strict=True))
+            if all(
+                some is None or k in some or (self.own is not None and k == self.own.name)
+                for k, some in zip(key, allowed, strict=True)
+            )
         ]
         if not chosen:
             raise UserError(f"{self.name}: nothing is left to train; name other rows or ranges.")
@@ -235,13 +266,18 @@ class _Chosen:
         configurations = {
             " ".join(key): cell.resolved
             for key, cell in self.every.items()
-            if key[0] not in self.table.later
+            if key[0] not in self.table.later and not (self.own and self.own.owns(key))
         }
         return {"scale": self.run.scale, "configurations": config_hash(configurations)}
 
     def _departures(self) -> tuple[str, ...]:
         watched = any("test" in training.plan.watched for training in self.every.values())
-        return (*self.table.departures, *((TEST_IS_WATCHED,) if watched else ()))
+        own = self.own and f"{self.own.name}, which is none of the paper's, has the training of "
+        return (
+            *self.table.departures,
+            *((TEST_IS_WATCHED,) if watched else ()),
+            *((f"{own}{self.own.like}.",) if self.own else ()),
+        )
 
     def _models(self) -> dict[str, str]:
         # Of all rows: the folder may hold records of some that are not asked for now.

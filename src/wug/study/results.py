@@ -10,12 +10,14 @@ from torch import nn
 
 from wug.core import index
 from wug.core.errors import UserError
-from wug.core.folders import run_folder
+from wug.core.folders import run_folder, shipped_folder
 from wug.core.result_names import ResultName
 from wug.records import Record, RunStore, identity, read_run
+from wug.records.tabular import outcome_row
 from wug.stats.measures import lookup
 from wug.study.catalog import make_catalog
 from wug.study.experiment import RunOptions
+from wug.study.own_network import try_own
 from wug.study.trainings import lot_name
 from wug.training.kept_networks import load as load_network
 from wug.training.kept_networks import read_about
@@ -42,15 +44,7 @@ class Results:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The trainings as flat dicts: labels, seed, status, and each measure by its path."""
-        return [
-            {
-                **record.key,
-                "solved": record.outcome.get("solved"),
-                **{name: v for name, v in flat(record.outcome).items() if name != "solved"},
-                "seconds": record.seconds,
-            }
-            for record in self.records
-        ]
+        return [outcome_row(record) for record in self.records]
 
     def __len__(self) -> int:
         """Return the number of trainings."""
@@ -76,24 +70,6 @@ class Results:
         except ImportError:
             raise UserError("results: to_pandas needs pandas: pip install pandas.") from None
         return pandas.DataFrame(self.rows)
-
-
-def flat(outcome: Any) -> dict[str, Any]:
-    """Return the numbers of an outcome by their paths.
-
-    Example:
-        >>> flat({"solved": True, "selected": {"test": {"error": 0.5}}, "weights": {"w": [1.0]}})
-        {'solved': True, 'selected.test.error': 0.5}
-    """
-    found: dict[str, Any] = {}
-    for name, value in outcome.items():
-        if name in ("schema", "groups", "weights"):
-            continue
-        if isinstance(value, dict):
-            found |= {f"{name}.{rest}": number for rest, number in flat(value).items()}
-        elif not isinstance(value, list):
-            found[name] = value
-    return found
 
 
 def results(name: str) -> Results:
@@ -156,8 +132,11 @@ def load(name: str, device: str = "cpu") -> nn.Module:
             network, task = load_network(path, device)
             network.task = task
             return network
+    more = (
+        "; wug data get results has more" if found.folder.is_relative_to(shipped_folder()) else ""
+    )
     raise UserError(
-        f"load: {name} has no kept network; there are {', '.join(sorted(files)) or 'none'}."
+        f"load: {name} has no kept network; there are {', '.join(sorted(files)) or 'none'}{more}."
     )
 
 
@@ -180,6 +159,9 @@ def run(
     out: Path | str | None = None,
     device: str = "cpu",
     compile: str = "auto",
+    unit: str | None = None,
+    model: str | None = None,
+    like: str | None = None,
 ) -> Results:
     """Train a table of a paper in this process; what is finished already is not trained again.
 
@@ -191,21 +173,25 @@ def run(
         out: The run's folder; runs/EXPERIMENT/SCALE if not given.
         device: Where to train.
         compile: ``auto``, ``on`` or ``off``.
+        unit: A unit of yours as one more row, as ``FILE.py:CLASS``.
+        model: The same in tables of sequences.
+        like: The row whose optimiser, steps and penalty it has.
 
     Raises:
-        UserError: There is no such experiment, scale or row.
+        UserError: There is no such experiment, scale or row, or your network fails.
     """
-    options: Any = {"scale": scale, "only": tuple(only), "seeds": seeds}
-    plan = find_experiment(experiment)(RunOptions(**options))
+    chosen: Any = {"scale": scale, "only": tuple(only), "seeds": seeds}
+    options = RunOptions(**chosen, unit=unit, model=model, like=like)
+    plan = find_experiment(experiment)(options)
+    try_own(plan, options)
     folder = Path(out) if out is not None else run_folder(plan.name, scale, None)
     store = RunStore.open(folder, plan.name, plan.settings)
     work(plan, folder, WorkOptions(compile=compile, device=device))  # type: ignore[arg-type]
     finished = read_run(folder)
     records = list(finished.records())
     command = f"wug.run({experiment!r}, scale={scale!r})"
-    judge = scale != "smoke"
     store.write_catalog(
-        make_catalog(plan, records, command, judge=judge, finished=finished.last_day())
+        make_catalog(plan, records, command, scale=scale, finished=finished.last_day())
     )
     return Results(experiment, folder, records)
 

@@ -21,15 +21,18 @@ from wug.analysis.active_channels import active_channels
 from wug.analysis.experts import expert_use
 from wug.analysis.memory import memory_record
 from wug.analysis.routing import routing_record
+from wug.analysis.running_value import running_record
 from wug.analysis.symbols import compare_symbols, compatibility
 from wug.analysis.writing import writing_record
 from wug.core.errors import UserError
+from wug.functional.output import Output
 from wug.interfaces.transduction import TRANSDUCTION
 from wug.records import Json, write_trace
 from wug.records.traces import trace_path
 from wug.sources.pairs import PairSet, PairTask
 from wug.sources.sequence_task import SequenceTask
 from wug.sources.text_task import TextTask
+from wug.tasks.perception.digit_sequences import DigitSequences
 from wug.tasks.systematicity.ctlpp import CTLpp
 from wug.training.kept_networks import load, read_about
 
@@ -43,6 +46,8 @@ NUM_TRIED = 200
 NUM_TOKENS = 20_000
 # Of sequences that are written: how many groups are shown, and how many examples of each are tried.
 MOST_GROUPS, TRIED_OF_A_GROUP = 21, 24
+# Pictures of a sequence that is shown, and how many sequences a right and a wrong one is among.
+NUM_PICTURES, NUM_SEQUENCES = 10, 50
 
 
 def telling_problems(network: nn.Module, task: SequenceTask) -> list[list[int]]:
@@ -144,6 +149,20 @@ def memory_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, 
         yield f"memory-{number}", small, described
 
 
+def digit_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, About]]:
+    """Yield a sequence of test pictures that a network reads well, and one that it does not."""
+    if not isinstance(task, DigitSequences) or not hasattr(network, "reader"):
+        return
+    places = task.places("test")[: NUM_PICTURES * NUM_SEQUENCES].view(-1, NUM_PICTURES)
+    batch, digits = task.sequences("test", places), task.digits("test", places)
+    with torch.no_grad():
+        last = Output.of(network(batch["x"])).answer[:, -1]
+    order = (last - batch["y"][:, -1]).abs().sum(-1).argsort()
+    for number, place in enumerate((int(order[0]), int(order[-1])), 1):
+        arrays, about = running_record(network, batch["x"][place], digits[place], batch["y"][place])
+        yield f"digits-{number}", arrays, {"kind": "digits", **about}
+
+
 def telling_pairs(network: nn.Module, task: PairTask) -> list[tuple[PairSet, str]]:
     """Return a right and a wrong example of each group of the test, where there are both.
 
@@ -210,6 +229,7 @@ def write_traces(folder: Path | str) -> tuple[list[Path], list[str]]:
             ]
             if network_about.get("seed") == 0:  # of many seeds, one is looked at
                 made += memory_traces(network, task)
+                made += digit_traces(network, task)
         except UserError as error:
             problems.append(str(error))
             continue

@@ -59,6 +59,8 @@ class Training:
         observe: Further numbers for the records.
         keeps: Whether the selected weights are written to a file; see `Lot`.
         seeds: How often a cell without a lot is trained, unless a person says otherwise.
+        needs: Cells whose network of the same seed must be there first, each trained without a lot;
+            ``build`` gets their files, see `Lot`.
         config: What the records say beside labels, plan and streams.
     """
 
@@ -71,6 +73,7 @@ class Training:
     observe: Observe | None = None
     keeps: bool | None = None
     seeds: int = 0
+    needs: tuple[Key, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -190,5 +193,11 @@ def make_lots(
         if first.lot:
             made.append(Lot(name=name, seeds=numbers, **common))
         else:
-            made += [Lot(name=f"{name}-{seed}", seeds=(seed,), **common) for seed in numbers]
+            made += [
+                Lot(
+                    name=f"{name}-{seed}", seeds=(seed,), **common,
+                    needs=tuple(f"{lot_name(key)}-{seed}" for key in first.needs),
+                )
+                for seed in numbers
+            ]  # fmt: skip
     return tuple(made)

@@ -10,16 +10,26 @@ from wug.experiments.csordas2023 import (
     class_removal,
     double_add,
     half_masks,
+    mask_histogram,
     mask_stability,
+    mathematics_masks,
+    permuted_mnist,
+    scan_masks,
 )
-from wug.experiments.csordas2023._masks import PUBLISHED_PROBABILITY
+from wug.experiments.csordas2023._masks import PUBLISHED_PROBABILITY, masking
+from wug.experiments.csordas2023._picture_masks import picture_masks
+from wug.models.encoder_decoder import EncoderDecoder
 from wug.models.fnn import FNN
+from wug.models.lstm_encoder_decoder import LSTMEncoderDecoder
 from wug.models.repeated_lstm import RepeatedLSTM
 from wug.models.simple_cnn import SimpleCNN
 from wug.study.experiment import RunOptions
+from wug.study.trainings import registered
 from wug.tasks.modularity.add_mul import AddMul
 from wug.tasks.modularity.double_addition import DoubleAddition
 from wug.tasks.modularity.image_classes import ImageClasses
+from wug.tasks.productivity.mathematics import Mathematics
+from wug.training.kept_networks import keep_network
 
 KEYS = [f"csordas2023.{name}" for name in ("add_mul", "double_add", "class_removal",
                                            "mask_stability")]  # fmt: skip
@@ -79,7 +89,7 @@ def test_operations_are_told_apart():
 
 def test_pictures_are_measured():
     network, task = SimpleCNN(64, 10, widths=(2, 2)), ImageClasses(evaluation_size=100)
-    how = class_removal.MASKS["smoke"]
+    how = picture_masks("smoke", "cnn")
     found = class_removal.measure_classes(network, task, how=how, classes=(0, 1))
     assert {"target_drop", "other_drop", "drop_1", "change_0_9"} <= set(found)
     found = mask_stability.measure_stability(network, task, how=how, num_pairs=1)
@@ -90,6 +100,61 @@ def test_pictures_are_measured():
 
 def test_halves_are_measured():
     network, task = FNN(42, 20, hidden=(6, 6)), half_masks.TASKS["add_mul"]
-    found = half_masks.measure_halves(network, task, how=half_masks.MASKS["smoke"])
+    found = half_masks.measure_halves(network, task, how=masking(3, 1e-3, evaluation_size=50))
     assert {measure.name for measure in half_masks.MEASURES} <= set(found)
-    assert found["undecided"] == 1  # three steps decide nothing
+
+
+def test_gates_are_counted():
+    network, task = FNN(42, 20, hidden=(6, 6)), mask_histogram.TASKS["add_mul"]
+    found = mask_histogram.measure_means(network, task, how=masking(3, 1e-3))
+    assert {measure.name for measure in mask_histogram.MEASURES} <= set(found)
+    assert found["undecided"] == 1 and found["closed"] == 0  # three steps decide nothing
+    assert sum(value for name, value in found.items() if name.startswith("bin_")) == pytest.approx(
+        1
+    )
+
+
+def test_splits_of_scan_are_measured():
+    task, how = scan_masks.SPLITS["simple"], scan_masks.MASKS["smoke"]["lstm"]
+    sizes = {"features": 8, "embedding_features": 4, "num_layers": 1, "attention": "none"}
+    network = LSTMEncoderDecoder(task.num_source_tokens, task.num_target_tokens, **sizes)
+    found = scan_masks.measure_splits(network, task, how=how, splits=("simple", "add_jump"))
+    assert {"simple_under_all", "add_jump_under_own", "add_jump_lost", "jump_removed"} <= set(found)
+    direct = scan_masks.measure_direct(network, scan_masks.SPLITS["length"], how=how)
+    assert 0 <= direct["direct"] <= 1
+
+
+def test_what_a_mask_removes_of_an_action():
+    task = scan_masks.SPLITS["simple"]
+    before = torch.ones(task.num_target_tokens + 1, 4, dtype=torch.bool)
+    after = before.clone()
+    after[task.target_tokens.index("I_JUMP"), :2] = False
+    masks = (Mask({"weight_out": before}), Mask({"weight_out": after}))
+    found = scan_masks.removed_by_action(*masks, task)
+    assert found["jump_removed"] == 0.5 and found["others_removed"] == 0
+
+
+def test_levels_of_mathematics_are_measured():
+    task = Mathematics(module="sort", num_train=120, num_evaluation=60)
+    network = EncoderDecoder(
+        task.num_source_tokens, task.num_target_tokens, features=8, hidden_features=8, num_heads=2,
+        num_layers=1,
+    )  # fmt: skip
+    found = mathematics_masks.measure_levels(network, task, how=masking(2, 1e-3, batch_size=16))
+    assert {measure.name for measure in mathematics_masks.MEASURES} <= set(found)
+    hard = mathematics_masks.of_level(task.examples("validation"), "hard")
+    assert len(hard) and {hard.group_names[i] for i in hard.groups.tolist()} == {"hard"}
+
+
+def test_a_task_after_another_shares_what_was_frozen(tmp_path):
+    task = ImageClasses(data="drawn", permutation=1, evaluation_size=50)
+    built = registered("masked_fnn", task, hidden=(4, 4, 3))
+    build = permuted_mnist.AfterTasks(model="masked_fnn", sizes=built.sizes, options=built.options)
+    first = build(torch.Generator().manual_seed(0))
+    path = tmp_path / "first.safetensors"
+    keep_network(path, first.state_dict(), model="masked_fnn", options=built.options, task=task)
+    second = build(torch.Generator().manual_seed(1), needed={"first": path})
+    found = permuted_mnist.measure_sharing(second, task)
+    # All gates are open in the beginning.
+    assert found["shared"] == 1 and found["free_1"] == 0
+    assert permuted_mnist.measure_sharing(first, task)["shared"] == 0

@@ -68,7 +68,11 @@ def cells(experiment) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("scale", "models", "sizes"),
-    [("smoke", MODELS, ("3",)), ("laptop", MODELS, HIDDEN_SIZES), ("paper", SWEPT, HIDDEN_SIZES)],
+    [
+        ("smoke", MODELS, ("3",)),
+        ("laptop", MODELS, ("2", "6", "10")),
+        ("paper", SWEPT, HIDDEN_SIZES),
+    ],
 )
 def test_cells_of_each_scale(scale, models, sizes):
     assert cells(hidden_size(RunOptions(scale=scale))) == list(product(models, sizes))

@@ -11,14 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from torch import nn
-
-from wug.analysis.experts import expert_use
-from wug.analysis.language_cost import language_cost
 from wug.core.schedules import Constant, Trapezoid, WarmUp
 from wug.models.transformer_xl import matched_hidden_features
 from wug.sources.text_task import TextTask
 from wug.study.experiment import Scale
+from wug.study.language_run import observe
 from wug.study.trainings import Run, Training, registered
 from wug.tasks.language.enwik8 import Enwik8
 from wug.tasks.language.wikitext103 import WikiText103
@@ -30,8 +27,6 @@ COLUMNS = ("WT-S", "WT-S*", "WT-B", "E8")
 TABLE = "csordas2023, table 7.3"
 # Rows of a test that are read at once, as in the published evaluations.
 PUBLISHED_BLOCKS = 4
-# Of the validation text, to see which experts are used.
-WATCHED_TOKENS = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,14 +88,6 @@ class Row:
 
 DENSE = Row(layer="feed_forward")
 SIGMA = Row(layer="sigma_moe", options={"dropped_for": "token"})
-
-
-def observe(network: nn.Module, task: TextTask) -> dict[str, float]:
-    """Measure what a network costs and, if it has experts, how evenly they are used."""
-    found = language_cost(network, task)
-    if any(hasattr(part, "num_experts") for part in network.modules()):
-        found |= expert_use(network, task, num_tokens=WATCHED_TOKENS).numbers
-    return found
 
 
 def trained(
@@ -187,19 +174,29 @@ PAPER = {
                     expert_dropout=0.05, entropy=1e-4),
 }  # fmt: skip
 
-LAPTOP_STEPS = 400
+
+def laptop_plan(steps: int) -> Plan:
+    """Return a training for a laptop: Muon at a rate that falls over the second half."""
+    return Plan(
+        steps=steps, batch_size=16, evaluate_every=steps // 4, optimiser=Muon(),
+        learning_rate=Trapezoid(3e-3, 50, steps, 0.5), clip=Clip(norm=1.0),
+    )  # fmt: skip
+
+
 LAPTOP_COLUMN = Column(
     task=Enwik8(length=128, num_blocks=50, validation_tokens=20_000, test_tokens=200_000),
     network={"features": 128, "num_layers": 2, "num_heads": 4, "memory_length": 128},
     experts=experts(16),
     expert_dropout=0.05,
     entropy=1e-4,
-    plan=Plan(
-        steps=LAPTOP_STEPS, batch_size=16, evaluate_every=100, optimiser=Muon(),
-        learning_rate=Trapezoid(3e-3, 50, LAPTOP_STEPS, 0.5), clip=Clip(norm=1.0),
-    ),
+    plan=laptop_plan(400),
     seeds=2,
-)  # fmt: skip
+)
+# Of the table that the chapter's claim is judged by: more steps, and the whole test text.
+LONGER: dict[str, Any] = {
+    "task": Enwik8(length=128, num_blocks=50, validation_tokens=100_000),
+    "plan": laptop_plan(2_000),
+}
 SMOKE_COLUMN = Column(
     task=WugTest(length=32, num_blocks=4, held_out_bytes=600),
     network={"features": 16, "num_layers": 1, "num_heads": 2, "memory_length": 32},
@@ -217,8 +214,9 @@ SIZES: dict[Scale, Mapping[str, Column]] = {
 DEPARTURES = (
     "The laptop scale trains two layers of 128 features, 1.3 million parameters, for 400 steps of "
     "2,048 bytes of enwik8 with Muon, and tests on the first 200,000 bytes of the test text, in "
-    "50 blocks; the thesis trains 41 million parameters for 100,000 steps of 16,384 bytes with "
-    "Adam. The smoke scale reads sentences of the wug test instead.",
+    "50 blocks (sigma_moe: 2,000 steps and the whole test text); the thesis trains 41 million "
+    "parameters for 100,000 steps of 16,384 bytes with Adam. The smoke scale reads sentences of "
+    "the wug test instead.",
     "Experts are dropped for each token, as published; the text has one choice for all tokens.",
     "WT-B drops a tenth of the experts, as published; the text has a fifth (table F.3).",
     "Training is in float32, and gradients are clipped at a norm of 0.25 everywhere, as in the "

@@ -7,24 +7,24 @@ and their numbers go into the network's record.
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from wug.analysis.masks.find import Finder, describe
+from wug.analysis.masks.finder import Finder, describe
 from wug.analysis.masks.gates import chosen_parameters, make_gates
 from wug.analysis.masks.judging import scores_under
 from wug.analysis.masks.mask import Mask
+from wug.analysis.masks.overlap import sharing_table
 from wug.analysis.masks.problem import Score, Stream
 from wug.analysis.masks.training import MaskTraining, Setting
-from wug.functional.streams import generator_for, stream_key
+from wug.functional.streams import stream_key
 from wug.records import Json
 from wug.stats.measures import Measure
-from wug.tasks.modularity.image_classes import ImageClasses
 
 # Of the authors' code; the text has a probability of 0.9.
 PUBLISHED_PROBABILITY = torch.sigmoid(torch.tensor(2.0)).item()
@@ -44,7 +44,6 @@ DEVIATIONS = (
     "What is printed after ± is a standard deviation over 10 runs, not an interval; it stands in "
     "the source of a cell."
 )
-CIFAR = "CIFAR-10 is read from the folder that the environment variable WUG_CIFAR10 names."
 COMMON = (FIRST_PROBABILITY, EVALUATION_MODE, REGULARISER)
 
 
@@ -72,10 +71,16 @@ class Masking:
             "evaluation_size": self.evaluation_size,
         }  # fmt: skip
 
-    def finder(self, network: nn.Module, loss: Callable[..., Tensor]) -> Finder:
-        """Return what trains the masks of a network."""
-        names = chosen_parameters(network, biases=self.biases)
-        return Finder(network, make_gates(network, names), loss, self.setting)
+    def finder(
+        self,
+        network: nn.Module,
+        loss: Callable[..., Tensor],
+        folder: Path | None = None,
+        skip: Sequence[str] = (),
+    ) -> Finder:
+        """Return what trains the masks of a network, with checkpoints in a folder."""
+        names = chosen_parameters(network, skip=skip, biases=self.biases)
+        return Finder(network, make_gates(network, names), loss, self.setting, folder=folder)
 
     def stream(self, task: Any, name: str) -> Stream:
         """Return the batches of a task on numbers, as a function of the step."""
@@ -127,6 +132,22 @@ def under_masks(
     }
 
 
+def by_layer(masks: Mapping[str, Mask]) -> dict[str, float | str]:
+    """Return the layers' names, and of each function what it keeps of a layer and what it shares.
+
+    Layers are numbered: ``layer_0``, and ``kept_<function>_0``, ``sharing_<function>_0``.
+    """
+    table = sharing_table(masks)
+    names = list(next(iter(masks.values())).kept)
+    found: dict[str, float | str] = {f"layer_{i}": name for i, name in enumerate(names)}
+    for function, mask in masks.items():
+        for i, name in enumerate(names):
+            found[f"kept_{function}_{i}"] = float(mask.counts[name])
+            if math.isfinite(table[function][name]):
+                found[f"sharing_{function}_{i}"] = table[function][name]
+    return found
+
+
 def mean_of(values: Iterable[float]) -> float:
     """Return the mean of what is a number; NaN if nothing is."""
     numbers = [value for value in values if math.isfinite(value)]
@@ -140,22 +161,3 @@ def share(name: str, title: str, better: Any = "higher", **other: Any) -> Measur
         name=name, title=title, path=f"observed.{name}", unit="%", better=better,
         notation="per cent", digits=1, **{"about": about, **other},
     )  # fmt: skip
-
-
-def picture_task(scale: str, pictures: Any) -> ImageClasses:
-    """Return the pictures of a cell; random patterns at smoke scale."""
-    if scale == "smoke":
-        return ImageClasses(data="drawn", evaluation_size=200)
-    folder = os.environ.get("WUG_CIFAR10", "") if pictures == "cifar10" else ""
-    size = 10_000 if scale == "paper" else 2_000
-    return ImageClasses(data=pictures, folder=folder, evaluation_size=size)
-
-
-def picture_stream(task: ImageClasses, batch_size: int, name: str) -> Stream:
-    """Return batches of pictures, as a function of the step."""
-
-    def batch(step: int) -> tuple[Tensor, Tensor]:
-        drawn = task.draw(generator_for("masks", name, step), batch_size)
-        return drawn["x"], drawn["y"]
-
-    return batch

@@ -17,13 +17,12 @@ from wug.analysis.experts import expert_use
 from wug.experiments.csordas2023._language import (
     DEPARTURES,
     SIGMA,
-    WATCHED_TOKENS,
-    observe,
     trained,
 )
 from wug.sources.text_task import TextTask
 from wug.stats.measures import Measure
 from wug.study.claims import Claim
+from wug.study.language_run import WATCHED_TOKENS, observe
 from wug.study.paper_table import PaperTable
 from wug.study.predicates import above
 from wug.study.trainings import Run, Training

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,27 +20,24 @@ from torch import nn
 
 from wug.analysis.masks.judging import scores_under
 from wug.analysis.masks.overlap import iou
-from wug.experiments.csordas2023._masks import (
+from wug.experiments.csordas2023._masks import COMMON, DEVIATIONS, Masking, share
+from wug.experiments.csordas2023._picture_masks import (
     CIFAR,
-    COMMON,
-    DEVIATIONS,
-    Masking,
-    masking,
+    COLUMNS,
+    LAPTOP,
     picture_stream,
-    picture_task,
-    share,
+    picture_training,
 )
 from wug.functional.streams import generator_for
+from wug.sources.pictures import NUM_CLASSES
 from wug.stats.measures import Measure
 from wug.study.claims import Claim
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import above
-from wug.study.trainings import Run, Training, registered
-from wug.tasks.modularity.image_classes import NUM_CLASSES, ImageClasses
-from wug.training.plan import Clip, Plan
+from wug.study.trainings import Run, Training
+from wug.tasks.modularity.image_classes import ImageClasses
 
 ROWS = ("cnn_no_dropout",)
-COLUMNS = ("mnist", "cifar10")
 MEASURES: tuple[Measure, ...] = (
     share("seed_iou", "Overlap of two masks of one function"),
     share("pair_accuracy", "Right under the mask of a pair of classes"),
@@ -55,7 +52,12 @@ def chosen_pairs(number: int) -> list[tuple[int, int]]:
 
 
 def measure_stability(
-    network: nn.Module, task: ImageClasses, *, how: Masking, num_pairs: int
+    network: nn.Module,
+    task: ImageClasses,
+    *,
+    how: Masking,
+    num_pairs: int,
+    folder: Path | None = None,
 ) -> Mapping[str, float]:
     """Train two masks for each pair of classes, and return their mean overlap."""
     overlaps, scores = [], []
@@ -64,7 +66,7 @@ def measure_stability(
         masks = []
         for number in (0, 1):
             name = f"{pair} {number}"
-            finder = how.finder(network, task.loss)
+            finder = how.finder(network, task.loss, folder)
             trained = finder.train(name, picture_stream(own, how.batch_size, name))
             masks.append(trained.masks()[0])
         overlaps.append(iou(*masks))
@@ -90,20 +92,7 @@ CLAIMS: tuple[Claim, ...] = (
         lambda t: above(t.at("cnn_no_dropout", "mnist"), 0.8, "seed_iou"),
     ),
 )
-WIDTHS = {"smoke": (2, 2, 4, 4), "laptop": (8, 16, 32, 64), "paper": (32, 64, 128, 256)}
-PLANS = {
-    "smoke": Plan(steps=10, batch_size=32, evaluate_every=10, engine="single"),
-    "laptop": Plan(
-        steps=1_500, batch_size=64, evaluate_every=500, clip=Clip(norm=1.0), engine="single"
-    ),
-    "paper": Plan(steps=20_000, evaluate_every=1_000, clip=Clip(norm=1.0), engine="single"),
-}
-MASKS = {
-    "smoke": masking(2, 1e-3, evaluation_size=100, batch_size=16, biases=True),
-    "laptop": masking(600, 1e-3, 0.1, evaluation_size=2_000, batch_size=64, biases=True),
-    "paper": masking(20_000, 1e-4, 1e-3, biases=True),
-}
-PAIRS, SEEDS = {"smoke": 1, "laptop": 2, "paper": 10}, {"smoke": 1, "laptop": 3, "paper": 10}
+PAIRS, SEEDS = {"smoke": 1, "laptop": 3, "paper": 10}, {"smoke": 1, "laptop": 5, "paper": 10}
 
 
 @PaperTable(
@@ -119,9 +108,8 @@ PAIRS, SEEDS = {"smoke": 1, "laptop": 2, "paper": 10}, {"smoke": 1, "laptop": 3,
     claims=CLAIMS,
     departures=(
         *COMMON,
-        "At laptop scale pictures are those of MNIST, two pairs of classes are tried, the network "
-        "has a quarter of the channels, and masks are trained for 600 steps with a learning rate "
-        "of 0.1 and a beta of 0.001. At smoke scale pictures are random patterns.",
+        LAPTOP,
+        "At laptop scale three pairs of classes are tried for each network.",
         CIFAR,
         DEVIATIONS,
     ),
@@ -131,16 +119,5 @@ PAIRS, SEEDS = {"smoke": 1, "laptop": 2, "paper": 10}, {"smoke": 1, "laptop": 3,
 )
 def mask_stability(run: Run, network: str, pictures: str) -> Training:
     """Train convolutional networks, and find masks of pairs of classes twice."""
-    learnt = picture_task(run.scale, pictures)
-    options: dict[str, Any] = {"widths": WIDTHS[run.scale], "dropout": (0.0, 0.0)}
-    if learnt.data == "cifar10":
-        options["channels"] = 3
-    how, num_pairs = MASKS[run.scale], PAIRS[run.scale]
-    return Training(
-        build=registered("simple_cnn", learnt, **options),
-        task=learnt,
-        plan=PLANS[run.scale],
-        observe=partial(measure_stability, how=how, num_pairs=num_pairs),
-        seeds=SEEDS[run.scale],
-        config={"masks": how.config, "num_pairs": num_pairs},
-    )
+    further = {"num_pairs": PAIRS[run.scale]}
+    return picture_training(run, network, pictures, measure_stability, SEEDS[run.scale], further)

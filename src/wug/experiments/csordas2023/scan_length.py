@@ -173,8 +173,10 @@ CLAIMS: tuple[Claim, ...] = (
         "1e-3 and 256, as here at paper scale.",
         INITIAL,
         LAPTOP,
-        "The laptop setting replaces another one without dropout, after test numbers of that had "
-        "been seen (its records ship as laptop-no-dropout).",
+        "The laptop setting replaces three others, after test numbers of those had been seen: one "
+        "without dropout (records: laptop-no-dropout), one of 3,000 steps in which relative "
+        "networks began at N(0, 1) embeddings (records: laptop-normal-embeddings), and one with "
+        "batches of one length each (records: laptop-one-length).",
     ),
     measures=(
         ACCURACY,

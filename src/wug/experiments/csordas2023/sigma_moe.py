@@ -9,7 +9,14 @@ References:
 
 from __future__ import annotations
 
-from wug.experiments.csordas2023._language import DENSE, DEPARTURES, SIGMA, Row, trained
+from wug.experiments.csordas2023._language import (
+    DENSE,
+    DEPARTURES,
+    LONGER,
+    SIGMA,
+    Row,
+    trained,
+)
 from wug.experiments.csordas2023._language_judging import (
     difference_cells,
     exceeds_by_at_most,
@@ -90,4 +97,4 @@ CLAIMS = (
 )
 def sigma_moe(run: Run, model: str, data: str) -> Training | None:
     """Train language models with dense blocks, sigma-MoE and its rivals."""
-    return trained(run, MODELS[model], data)
+    return trained(run, MODELS[model], data, **(LONGER if run.scale == "laptop" else {}))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from wug.core.schedules import Constant, Ramp
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.records import Json
+from wug.study.claims import Key, Table
 from wug.study.experiment import Scale, Size, drawn_twice
 from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
@@ -31,6 +32,10 @@ THRESHOLDS = (
     "one (26 and 13)."
 )
 SHORTER = "At laptop scale training is ten times shorter, and so is the ramp of the penalty."
+LESS_LONG = (
+    "At laptop scale there are 20 seeds and 4 million iterations instead of 5 million; the "
+    "penalty's ramp is the paper's. What would be solved later counts as not solved."
+)
 FEWER_MODELS = (
     "Below paper scale only the models that the claims are about are trained, unless --only names "
     "others; the scripts train six."
@@ -88,9 +93,24 @@ SWEPT = ("nmu", "nac_mul", "nac_mul_sigmoid", "nac_mul_nmu", "nalu", "gated_nau_
 # Scales of the sweeps.
 SWEEP: dict[Scale, Size] = {
     "smoke": Size(seeds=2, steps=200),
-    "laptop": Size(seeds=5, steps=500_000),
+    "laptop": Size(seeds=20, steps=4_000_000),
     "paper": Size(seeds=50, steps=ITERATIONS),
 }
+# Trainings of so many iterations have the paper's own ramps, shorter ones shorter ramps.
+LONG_ENOUGH = SWEEP["laptop"].steps
+
+
+def swept(table: Table, row: Key, whole: Iterable[str], fewer: Iterable[str]) -> tuple[str, ...]:
+    """Return the points of a sweep that claims are judged on: the paper's, or those of the laptop.
+
+    Args:
+        table: Our cells, or the published ones.
+        row: Labels of a row that every run trains.
+        whole: The paper's points, if this row has all of them.
+        fewer: The points of laptop scale, else.
+    """
+    paper = tuple(whole)
+    return paper if all((*row, point) in table.cells for point in paper) else tuple(fewer)
 
 
 def settings(run: Run) -> dict[str, Json]:
@@ -116,7 +136,7 @@ def training(
     """Return how a network learns a task.
 
     Args:
-        run: Its steps stand for the `ITERATIONS` of the paper; ramps shrink with them.
+        run: Its steps stand for the `ITERATIONS` of the paper; ramps shrink with few of them.
         lot: Name of the lot; its networks differ in the penalty at most.
         network: What is trained.
         task: What it is trained on.
@@ -127,7 +147,7 @@ def training(
     penalty = None
     if network.penalty is not None:
         peak, start, end = network.penalty
-        shorter = ITERATIONS // run.steps
+        shorter = 1 if run.steps >= LONG_ENOUGH else ITERATIONS // run.steps
         penalty = Ramp(peak, start // shorter, end // shorter)
     # Where the task differs from table 3.
     values = {field.name: (getattr(task, field.name), field.default) for field in fields(task)}

@@ -21,14 +21,15 @@ from typing import Any
 
 from wug.experiments.madsen2020._training import (
     FEWER_MODELS,
+    LESS_LONG,
     NAU_BELOW,
     NETWORKS,
     ROW_UNITS,
     SHARED_INPUTS,
-    SHORTER,
     SWEEP,
     SWEPT,
     settings,
+    swept,
     training,
 )
 from wug.study.claims import Claim, Entry, Table
@@ -45,11 +46,22 @@ PARAMETERS = {
     "subset_ratio": ("0.05", "0.1", "0.25", "0.5"),
 }
 
+# Of laptop scale.
+FEW_VALUES = {
+    "num_inputs": ("10", "100"),
+    "overlap_ratio": ("0", "0.1", "0.5", "1"),
+    "subset_ratio": ("0.1", "0.5"),
+}
+
 CONCLUSION = "madsen2020, section 5, of figure 8"
 
 
+def _values(table: Table, parameter: str) -> tuple[str, ...]:
+    return swept(table, ("nmu", parameter), PARAMETERS[parameter], FEW_VALUES[parameter])
+
+
 def _pool(table: Table, model: str, parameter: str) -> Entry:
-    keys = product([model], [parameter], PARAMETERS[parameter])
+    keys = product([model], [parameter], _values(table, parameter))
     return table.pooled(f"{model} over {parameter}", keys)
 
 
@@ -60,8 +72,8 @@ def _more_often(table: Table, parameter: str) -> Judgement:
 def _where_nac_succeeds(table: Table, worse: Callable[[Entry, Entry], Judgement]) -> Judgement:
     pairs = [
         (table.at("nac_mul", parameter, value), table.at("nmu", parameter, value))
-        for parameter, values in PARAMETERS.items()
-        for value in values
+        for parameter in PARAMETERS
+        for value in _values(table, parameter)
     ]
     return all_of(any_of([no_success(nac), worse(nac, nmu)]) for nac, nmu in pairs)
 
@@ -115,7 +127,10 @@ RATIOS = tuple(value for value in COLUMNS if value not in PARAMETERS["num_inputs
     ranges="columns",
     usual={
         "smoke": {"model": MODELS, "value": ("125", *RATIOS)},
-        "laptop": {"model": MODELS, "value": ("4", "25", "100", "200", "300", *RATIOS)},
+        "laptop": {
+            "model": MODELS,
+            "value": sorted({v for few in FEW_VALUES.values() for v in few}),
+        },
     },
     scales=SWEEP,
     settings=settings,
@@ -125,8 +140,9 @@ RATIOS = tuple(value for value in COLUMNS if value not in PARAMETERS["num_inputs
         NAU_BELOW,
         "Thresholds are those of the slices that are summed; the reference's own are of slices "
         "that are longer by one.",
-        SHORTER,
-        "At laptop scale there are five input sizes, 4 to 300; the scripts have fourteen.",
+        LESS_LONG,
+        "At laptop scale input sizes are 10 and 100, overlaps 0, 0.1, 0.5 and 1, subsets 0.1 and "
+        "0.5, and claims over all of them are judged on these: more than 100 inputs are open.",
         FEWER_MODELS,
     ),
     row_units=ROW_UNITS,

@@ -27,8 +27,8 @@ from torch import Tensor, nn
 from wug.experiments.madsen2020._training import (
     ITERATIONS,
     LATE,
+    LESS_LONG,
     SHARED_INPUTS,
-    SHORTER,
     THRESHOLDS,
     Model,
     settings,
@@ -191,7 +191,7 @@ def cells_by_gate(records: Sequence[Record]) -> dict[Key, Cell]:
     stream=("operation",),
     scales={
         "smoke": Size(seeds=2, steps=200),
-        "laptop": Size(seeds=10, steps=500_000),
+        "laptop": Size(seeds=20, steps=4_000_000),
         "paper": Size(seeds=100, steps=ITERATIONS),
     },
     settings=settings,
@@ -202,7 +202,7 @@ def cells_by_gate(records: Sequence[Record]) -> dict[Key, Cell]:
         THRESHOLDS,
         "The gate of a run is averaged over the 10,000 validation inputs; the reference averages "
         "over the 128 inputs of a training batch.",
-        SHORTER,
+        LESS_LONG,
     ),
     cells=cells_by_gate,
     row_units={"nalu_separate": "nalu"},

@@ -115,6 +115,7 @@ ROWS = {
         "paper": Size(seeds=25, steps=100_000, streams="independent"),
     },
     claims=CLAIMS,
+    stand_in="nau",
     departures=(
         "Training inputs come from our counter-based streams, not from NumPy's legacy generator.",
         "The number of iterations (100,000) and NAU's ramp (50,000 to 75,000) are those of the "

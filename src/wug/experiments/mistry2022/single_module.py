@@ -137,6 +137,7 @@ def training(unit: str, operation: str, name: str, plan: Plan) -> Training:
     },
     settings=lambda run: {"batch_size": 128, "evaluate_every": 1_000, "epsilon": EPSILON},
     trials=25,
+    stand_in="nalu",
     claims=CLAIMS,
     departures=(
         "iNALU starts from the defaults of the benchmark's module file (means 0.88, 0.5, 0; "

@@ -1,0 +1,116 @@
+"""Why a claim is undecided, and how many seeds would decide it.
+
+Cells without runs decide nothing. Of the others, runs are thought of as many times as often, with
+the same rates and means and intervals that shrink with the square root: the smallest number that
+gives a verdict is what it would take, if what was seen so far is what there is to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import sqrt
+
+from wug.stats.interval import Estimate
+from wug.study.claims import Cell, Claim, Entry, Key, Table
+from wug.study.judgements import Verdict
+
+TIMES = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 60, 80, 100, 200, 400)
+MOST_NAMED = 4
+LEAST_SEEDS = 3
+
+
+@dataclass(frozen=True)
+class WatchedTable(Table):
+    """A table that remembers which cells a claim asked for."""
+
+    asked: dict[Key, None] = field(default_factory=dict)
+
+    def at(self, *key: str) -> Entry:
+        """Return an entry, and remember it."""
+        self.asked[key] = None
+        return super().at(*key)
+
+    def pooled(self, name: str, keys: Iterable[Key]) -> Entry:
+        """Return several cells as one entry, and remember them."""
+        keys = list(keys)
+        self.asked.update(dict.fromkeys(keys))
+        return super().pooled(name, keys)
+
+
+class ManyTimes(Mapping[str, Estimate]):
+    """Measures of a cell as they would be with so many times the runs.
+
+    Args:
+        values: As they are.
+        times: How often.
+    """
+
+    def __init__(self, values: Mapping[str, Estimate], times: int) -> None:
+        self.values_now, self.times = values, times
+
+    def __getitem__(self, name: str) -> Estimate:
+        """Return a measure with a narrower interval."""
+        now, shrink = self.values_now[name], sqrt(self.times)
+        low, high = now.value - now.minus / shrink, now.value + now.plus / shrink
+        return replace(now, low=low, high=high, n=now.n * self.times)
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        """Yield the names."""
+        return iter(self.values_now)
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.values_now)
+
+
+def many_times(cell: Cell, times: int) -> Cell:
+    """Return a cell as it would be with so many times its runs.
+
+    Example:
+        >>> many_times(Cell(3, 5), 4)["success"].n
+        20
+    """
+    successes = None if cell.successes is None else cell.successes * times
+    return Cell(successes, cell.trials * times, ManyTimes(cell.values, times))
+
+
+def why_undecided(claim: Claim, table: Table) -> str:
+    """Say why a claim is undecided, and what would decide it; empty if it is decided.
+
+    Args:
+        claim: What is judged.
+        table: Our cells.
+    """
+    watched = WatchedTable(table.cells, table.exact)
+    if claim.evaluate(watched).verdict is not Verdict.UNDECIDED:
+        return ""
+    missing = [" ".join(key) for key in watched.asked if key not in table.cells]
+    if missing:
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        return f"Not run yet: {', '.join(missing[:MOST_NAMED])}{more}."
+    trials = [table.cells[key].trials for key in watched.asked] or [0]
+    seeds = min(trials)
+    for times in TIMES:
+        cells = {key: many_times(cell, times) for key, cell in table.cells.items()}
+        if claim.evaluate(Table(cells, table.exact)).verdict is not Verdict.UNDECIDED:
+            return (
+                f"Open after {counted(seeds)}: about {seeds * times} would decide it, if rates and "
+                "means stay as they are."
+            )
+    if seeds < LEAST_SEEDS:
+        return f"{counted(seeds).capitalize()} gives no interval: {LEAST_SEEDS} are the least."
+    return (
+        f"Open after {counted(seeds)}, and it would be after {TIMES[-1]} times as many, if rates "
+        "and means stay as they are: what was seen is right at the boundary of the claim."
+    )
+
+
+def counted(seeds: int) -> str:
+    """Spell a number of seeds.
+
+    Example:
+        >>> counted(1), counted(25)
+        ('one seed', '25 seeds')
+    """
+    return "one seed" if seeds == 1 else f"{seeds} seeds"
