@@ -6,6 +6,7 @@ import pytest
 
 from wug.cli.main import main
 from wug.records import read_run
+from wug.stats.comparison_table import make_table
 
 MODEL = """
 import torch
@@ -34,7 +35,9 @@ def test_a_card_is_complete_and_in_time(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("WUG_CACHE", str(tmp_path / "cache"))
     model = write_model(tmp_path, "mean_model")
     tasks = ["--tasks", "ctl", "simple_arithmetic"]
-    assert main(["card", model, "--minutes", "0.05", "--evaluate-every", "5", *tasks]) == 0
+    short = ["--minutes", "0.05", "--evaluate-every", "5", "--least-steps", "1"]
+    image = ["--image", "card.png"]
+    assert main(["card", model, *short, *tasks, *image]) == 0
     folder = Path("runs/card/0.05min")
     records = list(read_run(folder).records())
     assert {record.key["task"] for record in records} == {"ctl", "simple_arithmetic"}
@@ -44,13 +47,20 @@ def test_a_card_is_complete_and_in_time(tmp_path, monkeypatch, capsys):
             and record.outcome["steps"] >= 1
         )
         assert record.outcome["training_seconds"] < 60 * 0.05  # half of it each, and a step
-    assert "mean" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "mean" in said and "chance" in said and "Card: card.png" in said
+    assert (folder / "card.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert Path("card.png").read_bytes().startswith(b"\x89PNG")
     # Another model joins the same table.
-    again = [model, "--minutes", "0.05", "--evaluate-every", "5", "--name", "other", *tasks]
-    assert main(["card", *again]) == 0
+    assert main(["card", model, *short, "--name", "other", *tasks]) == 0
     assert main(["show", str(folder)]) == 0
     shown = capsys.readouterr().out
     assert "mean" in shown and "other" in shown
+    # Fewer steps than are asked for are no score.
+    assert main(["card", model, *short[:-1], "1000000", *tasks]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "not scored: mean ctl:" in said and "at least 1,000,000 are needed" in said
+    assert make_table(read_run(folder)).rows == []
 
 
 @pytest.mark.parametrize(
@@ -82,6 +92,8 @@ def test_a_model_of_the_wrong_shape(tmp_path, monkeypatch, capsys):
         (("--device", "mars"), "device 'mars' can't be used here"),
         (("--learning-rate", "-1"), "learning_rate must be at least 0"),
         (("--minutes", "0"), "minutes must be at least 0.01"),
+        (("--least-steps", "0"), "least_steps must be at least 1"),
+        (("--image", "card.gif"), "the ending of --image must be one of .svg, .png"),
     ],
 )
 def test_bad_options_are_a_sentence_and_leave_nothing(

@@ -1,8 +1,7 @@
-"""The entry point: completion, and what no verb expects."""
+"""The entry point: the list of verbs, and what no verb expects."""
 
 import os
 import signal
-import sys
 import time
 
 import pytest
@@ -10,15 +9,12 @@ import pytest
 from wug.cli.main import VERBS, main
 
 
-def test_completion_without_its_package_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "shtab", None)
-    assert main(["completion", "tcsh"]) == 2
-    assert capsys.readouterr().err == (
-        "wug: completion: tcsh needs one more package: pip install shtab\n"
-    )
-    assert main(["completion", "bash"]) == 0
+def test_the_list_of_verbs_has_one_sentence_on_each(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Start with: wug try" in said and "in the time that you give it." in said
+    assert "num_classes" not in said
 
 
 def test_sigterm_has_a_sentence_and_a_code(

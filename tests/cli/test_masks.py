@@ -51,6 +51,8 @@ def test_errors_are_for_people(tmp_path, capsys):
     assert main(["masks", str(empty), "--out", str(tmp_path)]) == 2
     assert "lacks model, functions, loss" in capsys.readouterr().err
     assert main(["masks", str(tmp_path / "no.py"), "--out", str(tmp_path)]) == 2
+    assert main(["masks", str(tmp_path / "notes.md"), "--out", str(tmp_path)]) == 2
+    assert "must be a Python file" in capsys.readouterr().err
 
 
 def test_other_weights_are_refused(file, tmp_path, capsys):

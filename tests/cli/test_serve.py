@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ uvicorn = pytest.importorskip("uvicorn", reason='needs uvicorn: pip install "wug
 from wug.report.live import LiveSite  # noqa: E402
 from wug.report.progress import Watch  # noqa: E402
 from wug.report.server import HEADERS, MOST_BYTES, events, make_app, make_server  # noqa: E402
-from wug.report.sources import find_sources  # noqa: E402
+from wug.report.sources import find_sources, read_source  # noqa: E402
 
 RUN = results_folder() / "madsen2020.four_inputs" / "paper"
 HARM = "<script>window.harmed = 1</script>"
@@ -103,7 +104,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 def test_the_site_is_that_of_the_report(client: Client) -> None:
     status, body, headers = client.get("/index.html")
-    assert status == 200 and b"<h1>Results</h1>" in body
+    assert status == 200 and b"<h1>Networks that learn the rule</h1>" in body
     assert b'href="live.html"' in body and b'href="lab.html"' in body
     assert HEADERS.items() <= headers.items()
     assert client.get("/run-madsen2020.four_inputs~paper.html")[0] == 200
@@ -356,6 +357,26 @@ def test_pages_follow_the_records(tmp_path: Path) -> None:
         status, body, _ = client.get(headers["location"])
         assert status == 200 and HARM.encode() not in body and b"&lt;script&gt;" in body
         assert b"demo" in client.get("/index.html")[1]
+
+
+def test_a_page_shows_what_is_on_the_disk_now_and_reads_what_changed_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = [RunStore.open(tmp_path / name, "demo", {}) for name in ("one", "two")]
+    for store in stores:
+        store.append("x", [record()])
+    read: list[str] = []
+
+    def counted(folder: Path, *args: Any) -> Any:
+        read.append(folder.name)
+        return read_source(folder, *args)
+
+    monkeypatch.setattr("wug.report.sources.read_source", counted)
+    site = LiveSite([tmp_path])
+    assert "1 on 1 seed" in (site.html("run-demo~one.html") or "")
+    stores[0].append("y", [replace(record(), seed=7, key={**record().key, "seed": 7})])
+    assert "2 on 2 seeds" in (site.html("run-demo~one.html") or "")
+    assert read == ["one", "two", "one"]
 
 
 def test_a_fresh_page_does_not_come_from_an_older_making(

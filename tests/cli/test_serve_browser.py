@@ -16,7 +16,9 @@ from wug.cli.serve import listen
 from wug.lab import Lab
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.models.encoder_decoder import EncoderDecoder
+from wug.models.image_fold import ImageFold
 from wug.records import RunStore
+from wug.tasks.perception.digit_sequences import DigitSequences
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.productivity.scan_length import ScanLength
 from wug.training.kept_networks import keep_network
@@ -48,6 +50,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     writer = EncoderDecoder(13, 6, **sizes, generator=torch.Generator().manual_seed(0))
     keep_network(path.with_name("writer.safetensors"), writer.state_dict(), task=ScanLength(),
          model="encoder_decoder", options=sizes)  # fmt: skip
+    adder = ImageFold(64, 1, cell="sum", generator=torch.Generator().manual_seed(0))
+    keep_network(path.with_name("digits.safetensors"), adder.state_dict(), task=DigitSequences(),
+         model="image_fold", options={"cell": "sum"})  # fmt: skip
     return root
 
 
@@ -79,16 +84,23 @@ def open_page(browser: Browser, page: str, width: int = 1440) -> None:
     browser.visit(browser.home + page)
 
 
-def ask(browser: Browser, network: str, text: str) -> None:
-    """Choose a network by a part of its name, type, and run it."""
+def choose(browser: Browser, network: str) -> None:
+    """Choose a network by a part of its name."""
     browser.run(
         """const select = document.querySelector("#network");
         select.value = [...select.options].find((o) => o.text.includes(arguments[0])).value;
-        select.dispatchEvent(new Event("change"));
-        document.querySelector("#input").value = arguments[1];
-        document.querySelector("#lab button").click();""", network, text,
+        select.dispatchEvent(new Event("change"));""", network,
     )  # fmt: skip
-    browser.wait('!document.querySelector("#lab button").disabled')
+
+
+def ask(browser: Browser, network: str, text: str) -> None:
+    """Choose a network by a part of its name, type, and run it."""
+    choose(browser, network)
+    browser.run(
+        """document.querySelector("#input").value = arguments[0];
+        document.querySelector(".ask button").click();""", text,
+    )  # fmt: skip
+    browser.wait('!document.querySelector(".ask button").disabled')
 
 
 def test_a_run_that_is_started_now_appears_and_finishes(browser: Browser, root: Path) -> None:
@@ -135,7 +147,8 @@ def test_curves_grow_without_reloading(browser: Browser, root: Path) -> None:
     assert browser.texts(".growing tbody tr:first-child > *") == ["200", "0.0099502", "0.5"]
     assert browser.texts(".growing tbody th") == ["200", "100", "50", "0"]
     assert browser.run(f"return {details}.open && {details}.contains(document.activeElement)")
-    assert browser.texts(".axes > span") == ["2", "0.00995", "0", "step 300"]
+    assert browser.texts(".picture h3") == ["loss", "error"]  # apart, each on its own axis
+    assert browser.texts(".picture:first-child .axes > span") == ["2", "0.00995", "0", "step 300"]
     assert browser.run("return document.querySelector('.lot progress').value") == 200
     assert browser.texts(".lot .line")[0].endswith("66 % · 20 steps/s · 5 s left")
     assert browser.texts("section h2 a")[0] == HARM and not browser.run("return window.harmed")
@@ -147,15 +160,43 @@ def test_curves_grow_without_reloading(browser: Browser, root: Path) -> None:
         browser.screenshot("live", width)
         assert browser.fits(width)
         assert browser.complaints() == []
+    look_closely(browser)
     shutil.rmtree(store.folder)
     browser.wait("!document.querySelector('.lot')")
+
+
+def look_closely(browser: Browser) -> None:
+    """Point at a curve, walk along it with the keyboard, smooth it, and change its axis."""
+    from selenium.webdriver.common.keys import Keys
+
+    told = ".picture[data-kind=loss] .told"
+    browser.run("document.querySelector('.picture[data-kind=loss] svg').focus()")
+    for key, step in ((Keys.ARROW_LEFT, 200), (Keys.ARROW_LEFT, 100), (Keys.ARROW_RIGHT, 200)):
+        browser.press(key)
+        assert browser.texts(told) == [f"at step {step}"]
+    browser.run("""const box = document.querySelector('.picture[data-kind=loss] svg');
+        const { left, top, width } = box.getBoundingClientRect();
+        box.dispatchEvent(new PointerEvent('pointermove', { clientX: left + width / 6 + 1,
+          clientY: top + 5 }));""")
+    assert browser.texts(told) == ["at step 50"]
+    assert browser.texts(".picture[data-kind=loss] .key") == ["train 0.0392"]
+    browser.run("document.activeElement.blur()")
+    points = "document.querySelector('.curve.c0').getAttribute('points')"
+    drawn = [browser.run(f"return {points}")]
+    for place in (0, 1):  # logarithmic, smooth
+        browser.run(f"document.querySelectorAll('.chips button')[{place}].click()")
+        drawn.append(browser.run(f"return {points}"))
+    assert len(set(drawn)) == 3
+    assert len(browser.texts(".picture[data-kind=loss] .curve.faint")) == 1
+    for place in (0, 1):
+        browser.run(f"document.querySelectorAll('.chips button')[{place}].click()")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_lab_answers_and_shows_the_routing(browser: Browser, width: int) -> None:
     open_page(browser, "lab.html", width)
     browser.wait("document.documentElement.dataset.lab !== undefined")
-    assert browser.run("return document.querySelectorAll('#network option').length") == 3
+    assert browser.run("return document.querySelectorAll('#network option').length") == 4
     ask(browser, "NDR", "101 d a b")
     task = CTL(order="forward")
     answer = task.classes[task.answer(task.encode("101 d a b"))]
@@ -204,3 +245,66 @@ def test_the_lab_shows_how_a_command_is_written(browser: Browser, width: int) ->
     assert browser.fits(width) and browser.complaints() == []
     ask(browser, "Encoder-decoder", "jump over left")
     assert browser.texts("#said")[0].startswith("unknown token 'over'")
+
+
+def test_an_answer_is_never_shown_under_another_network(browser: Browser) -> None:
+    open_page(browser, "lab.html")
+    browser.wait("document.documentElement.dataset.lab !== undefined")
+    browser.run(
+        """window.slow = [];
+        const fetched = window.fetch;
+        window.fetch = (...given) => new Promise((done) => {
+          window.slow.push(() => done(fetched(...given)));
+        });
+        const select = document.querySelector("#network");
+        const choose = (part) => {
+          select.value = [...select.options].find((o) => o.text.includes(part)).value;
+          select.dispatchEvent(new Event("change"));
+        };
+        choose("NDR");
+        document.querySelector("#lab button").click();
+        choose("Arithmetic stack");
+        window.slow[0]();"""
+    )
+    browser.run("await new Promise((done) => setTimeout(done, 1500))")
+    assert browser.run("return document.querySelector('#answer').children.length") == 0
+    browser.run("document.querySelector('#input').value = '2 40';"
+                "document.querySelector('#lab button').click(); window.slow[1]();")  # fmt: skip
+    browser.wait("document.querySelector('.result') !== null")
+    assert browser.texts(".result") == ["→ 42"]
+    assert browser.texts("#answer .by")[0].startswith("Arithmetic stack")
+
+
+DRAW = """
+const pad = document.querySelector(".pad");
+const pen = pad.getContext("2d");
+pen.strokeStyle = "white"; pen.lineWidth = 12;
+pen.beginPath(); pen.moveTo(32, 8); pen.lineTo(32, 56); pen.stroke();
+document.querySelector(".drawing button").click();
+"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_lab_reads_digits_that_are_drawn(browser: Browser, width: int) -> None:
+    open_page(browser, "lab.html", width)
+    browser.wait("document.documentElement.dataset.lab !== undefined")
+    choose(browser, "Image fold")
+    assert browser.run("return document.querySelector('#input').hidden")
+    browser.run("document.querySelector('.drawing button').click()")
+    assert browser.texts(".drawing [role=status]") == ["There is nothing to see yet."]
+    for _ in range(2):
+        browser.run(DRAW)
+    assert browser.run("return document.querySelectorAll('.drawn canvas').length") == 2
+    text = browser.run("return document.querySelector('#input').value")
+    words = text.split()
+    assert len(words) == 2 and words[0] == words[1] and len(words[0]) == 64
+    # A stroke is brought to the middle.
+    rows = [[int(letter, 16) for letter in words[0][i : i + 8]] for i in range(0, 64, 8)]
+    columns = [sum(column) for column in zip(*rows, strict=True)]
+    assert max(columns) == max(columns[3:5]) > 0 and columns[0] == columns[7] == 0
+    browser.run("document.querySelector('.ask button').click()")
+    browser.wait("document.querySelectorAll('.pictures img').length === 2")
+    numbers = [float(row) for row in browser.texts(".pictures tbody td:last-child")]
+    assert numbers[1] == pytest.approx(2 * numbers[0], rel=1e-3)  # the same picture twice
+    browser.screenshot("lab-digits", width)
+    assert browser.fits(width) and browser.complaints() == []

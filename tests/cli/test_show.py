@@ -78,5 +78,8 @@ def test_good_results_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) 
     folder = results_folder() / "mistry2022.single_module" / "paper"
     assert main(["show", str(folder), "--json"]) == 0
     said = capsys.readouterr()
-    table = make_table(read_run(folder))
-    assert said.err == "" and json.loads(said.out)["claims"] == json.loads(json.dumps(table.claims))
+    claims = json.loads(json.dumps(make_table(read_run(folder)).claims))
+    for claim in claims:  # why one is undecided; nothing where it is decided
+        for who in ("ours", "published"):
+            claim[who].setdefault("open", "")
+    assert said.err == "" and json.loads(said.out)["claims"] == claims

@@ -38,20 +38,31 @@ WAYS: dict[str, dict[str, Any]] = {
 JUDGED_ANEW = {"units_converge_more_consistently"}
 # Experiments whose first results came later.
 LATER = {
-    "csordas2023.dnc_copy", "csordas2023.efficiency", "csordas2023.scan_length",
-    "csordas2023.sigma_moe",
+    "csordas2023.add_mul", "csordas2023.class_removal", "csordas2023.dnc_copy",
+    "csordas2023.double_add", "csordas2023.efficiency",
+    "csordas2023.scan_length", "csordas2023.sigma_moe", "faber2020.shortest_paths",
+    "heim2020.epidemic", "heim2020.relevance_gate",
 }  # fmt: skip
 # Run, way -> why it differs. Halting steps have a measure and a chart of their own now, but no
 # shipped results have them.
-ON_PURPOSE: dict[tuple[str, str], str] = {}
+ON_PURPOSE: dict[tuple[str, str], str] = {
+    ("results/csordas2023.simple_arithmetic/laptop", way): "the LSTM's record came later"
+    for way in BEFORE["results/csordas2023.simple_arithmetic/laptop"]
+}
+# The published fit stops before it is at its maximum, and where it stops depends on the rounding of
+# the processor: on two kinds of machines its limits differed by up to 1.2e-4 of themselves.
+TOLERANCES = {"legacy": 5e-4}
 OPTION = re.compile(r"--(\w+) ((?:(?!--).)+)")
+# Since then claims that are undecided say why.
+OPEN = re.compile(r',\s*"open": "(?:[^"\\]|\\.)*"')
 NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
 
 
 def same(one: str, other: str, tolerance: float = 1e-6) -> bool:
     """Say whether words are equal, and numbers but for the last digits of another machine's."""
     (words, numbers), (other_words, other_numbers) = (
-        (parts[::2], parts[1::2]) for parts in map(NUMBER.split, (one, other))
+        (parts[::2], parts[1::2])
+        for parts in (NUMBER.split(OPEN.sub("", text)) for text in (one, other))
     )
     return words == other_words and all(
         a == b or float(a) == pytest.approx(float(b), rel=tolerance, abs=1e-12)
@@ -82,9 +93,12 @@ def _each_table_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("run", BEFORE)
 def test_results_are_shown_as_before(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     for way, before in BEFORE[run].items():
+        if (run, way) in ON_PURPOSE:
+            continue
         show(run, **WAYS.get(way, {"measure": way}))
         now = capsys.readouterr().out
-        assert same(before, now) or (run, way) in ON_PURPOSE, f"{run}: wug show, {way}"
+        alike = same(before, now, TOLERANCES.get(way, 1e-6))
+        assert alike, f"{run}: wug show, {way}"
 
 
 def test_every_shipped_experiment_is_among_them() -> None:

@@ -6,6 +6,11 @@ import pytest
 
 from wug.cli.try_ import try_
 
+ASKED = (
+    "ctl-laptop-ndr-backward", "ctl-laptop-lstm-backward", "simple_arithmetic-laptop-ndr-end",
+    "simple_arithmetic-laptop-lstm-early",
+)  # fmt: skip
+
 
 def test_it_finds_a_formula_asks_a_router_and_writes_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -17,6 +22,10 @@ def test_it_finds_a_formula_asks_a_router_and_writes_a_page(
     assert "period = distance**(3/2)/sqrt(mass) (exact)" in told
     assert "it has 100 right" in told
     (address,) = opened
-    assert address.startswith("file://") and "routing" in address
+    assert address == (tmp_path / "site" / "index.html").as_uri()
+    front = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert '<figure class="asking"' in front
+    networks = {path.name for path in (tmp_path / "site" / "assets" / "networks").iterdir()}
+    assert networks == {f"csordas2023.{name}-0.js" for name in ASKED}
     page = next((tmp_path / "site").glob("routing-*.html")).read_text(encoding="utf-8")
     assert '<figure class="routing"' in page

@@ -60,9 +60,11 @@ def catalog() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def fill(folder: Path, experiment: str, solved: int, what: dict[str, Any] | None) -> Path:
+def fill(
+    folder: Path, experiment: str, solved: int, what: dict[str, Any] | None, **settings: Any
+) -> Path:
     """Write a run of two units on two ranges with eight seeds."""
-    store = RunStore.open(folder, experiment, {"steps": 300})
+    store = RunStore.open(folder, experiment, {"steps": 300, **settings})
     for unit in ("nau", "nmu"):
         good = {"solved": True, "solved_at": 200, "sparsity_error": 1e-6, "test_error": 1e-9}
         store.append(

@@ -331,10 +331,8 @@ def test_one_file_works(
     write_site(find_sources([run_folder, other]), whole, one_file=True)
     browser.resize(1440)
     browser.open(whole)
-    assert browser.texts("main:not([hidden]) h1") == ["Results"]
-    browser.run(
-        "document.querySelector('main:not([hidden]) td a, main:not([hidden]) th a').click()"
-    )
+    assert browser.texts("main:not([hidden]) h1") == ["Networks that learn the rule"]
+    browser.run("document.querySelector('main:not([hidden]) .experiments a').click()")
     browser.wait("document.querySelector('main:not([hidden]) h1').textContent"
                  " === 'Demo (A paper, table 1)'")  # fmt: skip
     browser.settle()

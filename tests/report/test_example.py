@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from wug.core import index
 from wug.core.folders import results_folder
+from wug.core.papers import report_entries
 from wug.records.reader import PACKED_NAME
 from wug.report.site import write_site
 from wug.report.sources import RunSource, find_sources
@@ -27,8 +27,7 @@ def without_curves(run: RunSource) -> RunSource:
 
 def make_example(out: Path) -> None:
     """Write the site of results/, without curves where they are large."""
-    entries = [e.to_json() for kind in ("unit", "model") for e in index.entries(kind)]
-    sources = find_sources([results_folder()], entries)
+    sources = find_sources([results_folder()], report_entries())
     assert sources.problems == ()
     runs = tuple(
         without_curves(run)

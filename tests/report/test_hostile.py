@@ -158,8 +158,8 @@ def test_what_may_not_be_read_is_named(
 
 def test_a_run_without_results_has_a_page(bare: RunStore) -> None:
     _, pages = only_run(bare.folder)
-    assert set(pages) == {"index.html", "run-bare~paper.html"}
-    assert '<td class="date">–</td>' in pages["index.html"]
+    assert set(pages) == {"index.html", "papers.html", "paper-wug.html", "run-bare~paper.html"}
+    assert "paper · nothing yet" in pages["index.html"]
 
 
 def test_odd_records_alone_have_a_page(bare: RunStore) -> None:
@@ -234,7 +234,7 @@ def test_one_kind_of_page_does_not_end_the_site(
 def test_an_overview_that_can_not_be_made_still_names_problems(
     make_harm: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wug.report.pages.overview.tiles", None)
+    monkeypatch.setattr("wug.report.pages.overview.figures", None)
     pages, _ = make_pages(find_sources([make_harm()]))
     assert pages[0].path == "index.html"
     assert "could not be made" in pages[0].body and "harm/no-run" in pages[0].body
@@ -296,11 +296,12 @@ def test_a_packed_run_says_when_it_was_finished(
 ) -> None:
     store = RunStore.open(run_folder, "demo", {"steps": 300})
     pack_run(read_run(run_folder), tmp_path / "old")
-    assert '<td class="date">packed</td>' in only_run(tmp_path / "old")[1]["index.html"]
+    assert "paper · packed" not in only_run(run_folder)[1]["index.html"]
+    assert "old · packed" in only_run(tmp_path / "old")[1]["index.html"]
     store.write_catalog({**by_hand.catalog(), "finished": "2026-01-31"})
     pack_run(read_run(run_folder), tmp_path / "new")
     for folder in (run_folder, tmp_path / "new"):
-        assert '<td class="date">2026-01-31</td>' in only_run(folder)[1]["index.html"]
+        assert f"{folder.name} · 2026-01-31" in only_run(folder)[1]["index.html"]
     store.write_catalog({**by_hand.catalog(), "finished": by_hand.harm})
     run, pages = only_run(run_folder)
     assert run.finished == read_run(run_folder).last_day()

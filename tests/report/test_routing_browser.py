@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from chromium import WIDTHS, Browser
 
+from wug.core.folders import results_folder
 from wug.report.site import write_site
 from wug.report.sources import find_sources
 
@@ -139,3 +140,46 @@ def test_other_code_can_draw_attention_alone(browser: Browser, traced: Path) -> 
       place.querySelectorAll("b").length];"""
     assert browser.run(script) == [3, 2, 2, 0]
     assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("one_file", [False, True])
+def test_the_address_keeps_the_choice(
+    browser: Browser, traced: Path, tmp_path: Path, one_file: bool
+) -> None:
+    """A link to a problem opens it, in a site of files and in one file."""
+    whole = tmp_path / "all.html"
+    if one_file:
+        write_site(find_sources([traced.parent / "runs"]), whole, one_file=True)
+    place, page = (whole, f"#{ROUTING}") if one_file else (traced / ROUTING, "")
+    main = "main:not([hidden])"
+    browser.resize(1440)
+    browser.open(place, page)
+    first = browser.run(f"return document.querySelector('{main} .switch select').value")
+    assert first == "ndr-0.routing-1"  # the network that routes best
+    browser.choose(f"{main} .switch select", "hasty-0.routing-1")
+    after = str(browser.run("return location.hash"))
+    assert after.endswith("hasty-0.routing-1")
+    browser.open(place, after)
+    chosen = f"return document.querySelector('{main} figure:not([hidden])').dataset.name"
+    assert browser.run(chosen) == "hasty-0.routing-1"
+    browser.open(place, f"{page}?nothing-like-it" if one_file else "#nothing-like-it")
+    assert browser.run(chosen) == first
+    assert browser.complaints() == []
+
+
+def test_nothing_is_clipped_on_a_wide_screen(browser: Browser, tmp_path: Path) -> None:
+    names = ("csordas2023.simple_arithmetic", "csordas2023.listops")
+    write_site(find_sources([results_folder() / name for name in names]), tmp_path)
+    browser.resize(1440, 900)
+    for page in sorted(tmp_path.glob("routing-*.html")):
+        browser.open(page)
+        for name in browser.run(
+            "return [...document.querySelectorAll('.switch option')].map((one) => one.value)"
+        ):
+            browser.choose(".switch select", name)
+            browser.wait("document.querySelector('figure:not([hidden]) svg.columns') !== null")
+            beyond = browser.run(
+                "return [...document.querySelectorAll('figure:not([hidden]) .stage .wide')]"
+                ".map((box) => box.scrollWidth - box.clientWidth)"
+            )
+            assert max(beyond) <= 1, (page.name, name)

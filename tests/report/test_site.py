@@ -49,8 +49,9 @@ def test_pages_exist_when_their_records_do(
         return {page.path for page in make_pages(find_sources(roots))[0]}
 
     one = paths(run_folder)
-    assert one == {"index.html", "run-demo~paper.html", "leaderboard.html", "units.html",
-                   "unit-nau.html", "unit-nmu.html"}  # fmt: skip
+    assert one == {"index.html", "run-demo~paper.html", "leaderboard.html", "claims.html",
+                   "papers.html", "paper-wug.html", "units.html", "unit-nau.html",
+                   "unit-nmu.html"}  # fmt: skip
     other = by_hand.fill(tmp_path / "runs" / "demo" / "smoke", "demo", 2, None)
     assert paths(run_folder, other) - one == {"compare.html", "run-demo~smoke.html"}
     (tmp_path / "fits" / "a").mkdir(parents=True)

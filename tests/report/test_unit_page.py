@@ -42,6 +42,20 @@ def test_a_case_is_on_the_page_of_its_unit_under_its_own_name(mapped: Path) -> N
     assert "nau · mul · [1,2)" in page and "nmu · mul · [1,2)" in page
 
 
+def test_smoke_runs_and_twins_with_other_streams_are_not_counted(
+    tmp_path: Path, by_hand: SimpleNamespace
+) -> None:
+    catalog = by_hand.catalog()
+    by_hand.fill(tmp_path / "runs" / "paper", "demo", 7, catalog)
+    by_hand.fill(tmp_path / "runs" / "shared", "demo", 2, catalog, streams="shared")
+    by_hand.fill(tmp_path / "runs" / "other", "other", 8, {**catalog, "scale": "smoke"})
+    sources = find_sources([tmp_path / "runs"])
+    assert len(sources.runs) == 3
+    assert {run.label for run, _ in sources.counted} == {"paper"}
+    assert sum(cell.ours.trials for _, cell in sources.counted if cell.ours) == 2 * 2 * 8
+    assert ">16<" in pages_of(tmp_path / "runs")["units.html"]
+
+
 def test_rows_that_are_keys_or_unknown_have_pages_of_their_own(run_folder: Path) -> None:
     pages = pages_of(run_folder)
     assert set(pages) == {"units.html", "unit-nau.html", "unit-nmu.html"}

@@ -113,7 +113,9 @@ def test_the_player_shows_what_is_looked_at_and_where_it_goes_wrong(
     assert browser.texts(f"{place} .token.wrong") == ["end"]
     assert browser.texts(f"{place} .token.wanted") == ["I_WALK"]
     browser.run(f'document.querySelectorAll("{place} .chips button")[2].click()')
-    assert browser.texts(f"{place} .token.strong") == ["end"]
+    shares = f'[...document.querySelectorAll("{place} .token[title]")].map((t) => t.style'
+    looked = browser.run(f"return {shares}.getPropertyValue('--share'))")
+    assert [share for share in looked if float(share.rstrip("%")) > 50] == [looked[-1]]
     browser.run(f'document.querySelectorAll("{place} button.token")[0].click()')
     assert browser.texts(f"{place} .count") == ["token 1 of 3"]
     assert browser.texts(f"{place} .token.later") == ["I_WALK", "end"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
-from wug.core.errors import require_at_least
-from wug.records import RunStore, clear_run
+from wug.core.errors import UserError, require_at_least, require_choice
+from wug.records import RunStore, clear_run, write_atomic
 
 
 def card(
@@ -24,6 +25,8 @@ def card(
     optimiser: Literal["muon", "adamw", "adam"] = "muon",
     learning_rate: float = 5e-4,
     evaluate_every: int = 200,
+    least_steps: int = 1_000,
+    image: Path | None = None,
     seed: int = 0,
     out: Path | None = None,
     fresh: bool = False,
@@ -53,6 +56,9 @@ def card(
         optimiser: Muon moves all directions of a matrix alike, and AdamW the rest of the weights.
         learning_rate: Of the optimiser, after a warm-up of 300 steps.
         evaluate_every: Steps between evaluations.
+        least_steps: Tasks for which the time was not enough for so many steps are not scored.
+        image: Also draw the card into this file, .svg or .png; card.svg in the run's folder is
+            always drawn.
         seed: Of weights and batches.
         out: The run's folder; runs/card/MINUTES if not given, where all your models meet.
         fresh: Remove what an earlier run left in the folder.
@@ -61,10 +67,14 @@ def card(
     """
     if workers is not None:
         require_at_least("card", "workers", workers, 1)
+    if image is not None:
+        require_choice("card", "the ending of --image", image.suffix.lower(), (".svg", ".png"))
+        drawn("<svg xmlns='http://www.w3.org/2000/svg'/>", image)  # before hours of training
     from rich.console import Console
 
     console = Console()
     with console.status("loading torch"):
+        from wug.report.card_picture import card_svg
         from wug.report.table_text import print_table
         from wug.stats.comparison_table import make_table
         from wug.study.card import CardOptions, finish, try_model
@@ -77,7 +87,7 @@ def card(
         options = CardOptions(
             model=model, minutes=minutes, rivals=rivals, tasks=tasks, name=name,
             batch_size=batch_size, optimiser=optimiser, learning_rate=learning_rate,
-            evaluate_every=evaluate_every, seed=seed, kind=kind,
+            evaluate_every=evaluate_every, least_steps=least_steps, seed=seed, kind=kind,
         )  # fmt: skip
         plan = make(options)
         folder = out or options.folder
@@ -91,8 +101,29 @@ def card(
     train_missing("wug.study.card:card", options, plan, store, work, workers or 1, console)
     write_traces(folder)  # of the models that are here; others can't be loaded again
     command = shlex.join(["wug", "card", model, "--minutes", f"{minutes:g}"])
-    finished = finish(store, plan, command + (" --rivals" if rivals else ""))
+    finished = finish(store, plan, command + (" --rivals" if rivals else ""), least_steps)
     table = make_table(finished)
-    for measure in ("accuracy", "iid_accuracy"):
-        print_table(finished, table.showing(measure))
+    print_table(finished, table)
+    print_table(finished, replace(table.showing("iid_accuracy"), left_out=()))
+    for path in filter(None, (folder / "card.svg", image)):
+        picture = card_svg(table, f"{minutes:g} minutes for each model")
+        write_atomic(path, drawn(picture, path))
+        console.print(f"Card: {path}", soft_wrap=True)
     return 0
+
+
+def drawn(picture: str, path: Path) -> str | bytes:
+    """Return a picture as a file of its ending holds it.
+
+    Raises:
+        UserError: The package that draws PNGs is missing.
+    """
+    if path.suffix.lower() != ".png":
+        return picture
+    try:
+        import vl_convert
+    except ImportError:
+        raise UserError(
+            'card: PNG needs one more package: pip install "wug[report]". SVG does without.'
+        ) from None
+    return bytes(vl_convert.svg_to_png(picture, scale=1.0))

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from importlib.resources import files
 from typing import Annotated
 
 import tyro
 
 from wug.core import index
 from wug.core.errors import UserError, unknown_name
-
-
-def bibliography() -> dict[str, str]:
-    """Return the entries of references.bib by key."""
-    text = (files("wug") / "references.bib").read_text(encoding="utf-8")
-    found = re.findall(r"^(@\w+\{([^,]+),.*?^\})", text, flags=re.MULTILINE | re.DOTALL)
-    return {key: entry for entry, key in found}
+from wug.core.papers import bibliography
 
 
 def cite(keys: Annotated[tuple[str, ...], tyro.conf.Positional]) -> None:

@@ -12,9 +12,12 @@ import tyro
 from wug.core.errors import UserError, require_at_least
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from wug.sources.catalog import DataSet
     from wug.sources.gather import Progress
 
+RESULTS = "results"
 Names = Annotated[tuple[str, ...], tyro.conf.Positional]
 
 
@@ -68,6 +71,7 @@ def list_sets(*, folder: Path | None = None, json: bool = False) -> None:
     console.print(sheet)
     console.print(f"found in: {', '.join(places) or 'no folder'}", soft_wrap=True)
     console.print(f"looked in: {', '.join(map(str, search))}", soft_wrap=True)
+    console.print(f"results: {state_of_results()}", soft_wrap=True)
 
 
 def check_sets(names: Names = (), *, folder: Path | None = None) -> int:
@@ -117,7 +121,8 @@ def get_sets(
     """Copy or download data sets; checksums are compared, and an interrupted download goes on.
 
     Args:
-        names: Which data sets.
+        names: Which data sets; results stands for our own results with learning curves, traces and
+            all networks, which a wheel has no room for.
         source: What holds the files: a folder, an archive, or the http address of one; if not
             given, where they are known to be.
         to: The folder of data sets to write to; the cache folder if not given.
@@ -133,7 +138,10 @@ def get_sets(
     require_at_least("data get", "--limit", limit, 0)
     console = Console(soft_wrap=True)
     incomplete = False
-    for one in chosen(names):
+    if RESULTS in names:
+        incomplete = not get_all_results(console, source, int(limit * 1e9))
+        names = tuple(name for name in names if name != RESULTS)
+    for one in chosen(names) if names else ():
         if source is None and to is None and all(is_right(file, one) for file in one.files):
             console.print(f"[bold]{one.name}[/] is here already")
             continue
@@ -149,6 +157,31 @@ def get_sets(
             console.print(f"  not found: {file.path}", markup=False)
         incomplete = incomplete or bool(absent)
     return int(incomplete)
+
+
+def state_of_results() -> str:
+    """Say which of our own results are here."""
+    from wug.core.folders import results_folder, shipped_folder
+
+    if results_folder() != shipped_folder():
+        return f"in full, in {results_folder()}"
+    return "as they ship, without curves and traces; wug data get results gets the rest"
+
+
+def get_all_results(console: Console, source: str | None, limit: int) -> bool:
+    """Get our results in full; return whether they are whole then."""
+    from wug.core.folders import results_folder, shipped_folder
+    from wug.sources.shipped_results import get_results
+
+    if source is None and results_folder() != shipped_folder():
+        console.print(f"[bold]results[/] are here already, in {results_folder()}")
+        return True
+    with bars(console) as progress:
+        folder, num_new, absent = get_results(source, limit=limit, progress=progress)
+    console.print(f"[bold]results[/] {num_new} new files, in {folder}")
+    for file in absent:
+        console.print(f"  not found: {file.path}", markup=False)
+    return not absent
 
 
 @contextmanager

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import shlex
 import sys
 from collections.abc import Sequence
-from html import escape
-from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from wug.cli._fit_answer import documents, plain, print_answer, shown
 from wug.core.errors import UserError, require_at_least
 from wug.records import write_atomic
 
@@ -24,15 +22,12 @@ if TYPE_CHECKING:
     from wug.estimators.chosen_columns import ChosenColumns
     from wug.estimators.regressor import Equation
     from wug.estimators.saved import NamedRegressor
-    from wug.report.fit_page import Slice
 
 Operation = Literal["add", "sub", "mul", "div", "pow", "root"]
 FUNCTIONS = ("exp", "log", "sin", "cos", "tanh")
 ALL: tuple[Operation, ...] = ("add", "sub", "mul", "div", "pow", "root")
 FITS = Path("fits")
-PAGE, ODES = "fit.html", "odes.json"
-MOST_SLICES = 4
-MOST_POINTS = 1_000
+ODES = "odes.json"
 
 
 def fit(
@@ -40,12 +35,12 @@ def fit(
     *,
     target: str | None = None,
     ode: str | None = None,
-    features: str | None = None,
+    features: tuple[str, ...] = (),
     time: float = 60.0,
     out: Path | None = None,
     operations: tuple[Operation, ...] = ALL,
-    functions: str = "auto",
-    units: str | None = None,
+    functions: tuple[str, ...] = ("auto",),
+    units: tuple[str, ...] = (),
     units_factor: bool = False,
     error: str | None = None,
     loss: Literal["absolute", "relative"] = "absolute",
@@ -64,13 +59,13 @@ def fit(
         target: The column to explain.
         ode: The column of times of trajectories, instead of a target: the differential equations
             of all other columns are searched. Where time goes back another trajectory begins.
-        features: The columns to explain it from, such as a,b,c; all others if not given.
+        features: The columns to explain it from, such as a b "c d"; all others if not given.
         time: Seconds that the search may take; it ends sooner if nothing is left to find.
         out: The folder to write into; fits/TABLE.TARGET if not given.
         operations: What a formula may use; pow is whole exponents above 1, root is fractions.
-        functions: Such as exp,log,sin (also cos, tanh); none; or auto, which is all of them once
+        functions: Such as exp log sin (also cos, tanh); none; or auto, which is all of them once
             the data refuse arithmetic alone.
-        units: Of the columns, such as mass=kg,speed=m/s,energy=J, or without names those of the
+        units: Of the columns, such as mass=kg speed=m/s energy=J, or without names those of the
             inputs in their order and of the target last. Only formulas whose units come out are
             searched; numbers are pure, so that a constant of nature needs a column.
         units_factor: With units: one factor before the whole formula may have a unit.
@@ -87,16 +82,16 @@ def fit(
     require_at_least("fit", "time", time, 0.1)
     require_at_least("fit", "max_terms", max_terms, 1)
     require_at_least("fit", "max_exponent", max_exponent, 0.5)
-    chosen_functions = split_functions(functions)
+    chosen_functions = chosen_among(functions)
     if not operations:
         raise UserError(f"fit: --operations must name some of {', '.join(ALL)}; got none.")
     if (target is None) == (ode is None):
         raise UserError("fit: name what to explain: --target COLUMN, or --ode COLUMN of times.")
     if not 0 <= seed < 2**32:
         raise UserError(f"fit: seed must be between 0 and {2**32 - 1}; got {seed}.")
-    if units is None and units_factor:
+    if not units and units_factor:
         raise UserError("fit: --units-factor says how --units are used; name the units.")
-    if units is not None and ode is not None:
+    if units and ode is not None:
         raise UserError("fit: --units are those of a target; they can't be used with --ode.")
     folder = out or default_folder(table, target or f"{ode}.ode")
     if folder.exists() and not folder.is_dir():
@@ -105,7 +100,7 @@ def fit(
     from wug.estimators.number_tables import read_table
 
     try:
-        named = None if features is None else split_names(features)
+        named = list(features) or None
         if target is None:
             limits = {"operations": frozenset(operations), "functions": chosen_functions}
             sizes = {"max_terms": max_terms, "max_exponent": max_exponent}
@@ -115,9 +110,9 @@ def fit(
         cells = read_table(table, needed, others=named is None)
         columns = choose_columns(
             cells, target, named, error=error, drop_missing=drop_missing,
-            keep_constant=units is not None,
+            keep_constant=bool(units),
         )  # fmt: skip
-        measured = split_units(units, columns.names, target)
+        measured = units_in_order(units, columns.names, target)
 
         from rich.console import Console
 
@@ -138,11 +133,11 @@ def fit(
             str(word)
             for words in (
                 ("wug", "fit", table, "--target", target),
-                () if features is None else ("--features", features),
+                ("--features", *features) if features else (),
                 ("--time", f"{time:g}"),
                 () if operations == ALL else ("--operations", *operations),
-                () if functions == "auto" else ("--functions", functions),
-                () if units is None else ("--units", units),
+                () if functions == ("auto",) else ("--functions", *functions),
+                ("--units", *units) if units else (),
                 ("--units-factor",) if units_factor else (),
                 () if error is None else ("--error", error),
                 () if loss == "absolute" else ("--loss", loss),
@@ -217,45 +212,42 @@ def fit_odes(
     return 0
 
 
-def split_functions(text: str) -> tuple[str, ...] | str:
+def chosen_among(names: Sequence[str]) -> tuple[str, ...] | str:
     """Return the functions that a person named.
 
     Example:
-        >>> split_functions("exp, log"), split_functions("none"), split_functions("auto")
+        >>> chosen_among(["exp", "log"]), chosen_among(["none"]), chosen_among(["auto"])
         (('exp', 'log'), (), 'auto')
     """
-    names = [name.strip() for name in text.split(",")]
-    if names in (["auto"], ["none"]):
-        return "auto" if names == ["auto"] else ()
-    unknown = [name for name in names if name not in FUNCTIONS]
-    if unknown:
+    if list(names) in (["auto"], ["none"]):
+        return "auto" if names[0] == "auto" else ()
+    if not names or any(name not in FUNCTIONS for name in names):
         raise UserError(
-            f"fit: --functions must be auto, none, or names of {', '.join(FUNCTIONS)} with commas "
-            f"between them; got {text!r}."
+            f"fit: --functions must be auto, none, or names of {', '.join(FUNCTIONS)} with spaces "
+            f"between them; got {' '.join(names)!r}."
         )
     return tuple(dict.fromkeys(names))
 
 
-def split_units(text: str | None, names: Sequence[str], target: str) -> list[str] | None:
-    """Return the units of the inputs and of the target, in this order.
+def units_in_order(units: Sequence[str], names: Sequence[str], target: str) -> list[str] | None:
+    """Return the units of the inputs and of the target, in this order; None if none are given.
 
     Example:
-        >>> split_units("E=J, m=kg", ["m"], "E"), split_units("kg,J", ["m"], "E")
+        >>> units_in_order(["E=J", "m=kg"], ["m"], "E"), units_in_order(["kg", "J"], ["m"], "E")
         (['kg', 'J'], ['kg', 'J'])
     """
-    if text is None:
+    if not units:
         return None
-    parts = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
-    named = dict(part.rsplit("=", 1) for part in parts if "=" in part)
+    given = dict(part.rsplit("=", 1) for part in units if "=" in part)
     wanted = (*names, target)
-    if not named and len(parts) == len(wanted):
-        return parts
-    given = {name.strip(): unit.strip() for name, unit in named.items()}
+    if not given and len(units) == len(wanted):
+        return list(units)
     wrong = [name for name in (*wanted, *given) if (name in wanted) != (name in given)]
-    if wrong or len(named) != len(parts):
+    if wrong or len(given) != len(units):
         raise UserError(
             f"fit: --units must name a unit for each of {', '.join(wanted)}, as in "
-            f"{wanted[0]}=kg, or list {len(wanted)} units in this order; got {text!r}."
+            f"{wanted[0]}=kg, or list {len(wanted)} units in this order, with spaces between them; "
+            f"got {' '.join(units)!r}."
         )
     return [given[name] for name in wanted]
 
@@ -270,19 +262,6 @@ def default_folder(table: Path, target: str) -> Path:
     stem = table.name.split(".", 1)[0]
     plain = (re.sub(r"[^\w-]+", "_", text).strip("_") or "_" for text in (stem, target))
     return FITS / ".".join(plain)
-
-
-def split_names(text: str) -> list[str]:
-    """Return comma-separated names; one with a comma stands in double quotes.
-
-    Example:
-        >>> split_names('a, "b, c"')
-        ['a', 'b, c']
-    """
-    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-    if not names or not all(names):
-        raise UserError(f"fit: --features must be names with commas between them; got {text!r}.")
-    return names
 
 
 def search(columns: ChosenColumns, console: Console, **options: Any) -> NamedRegressor:
@@ -300,137 +279,3 @@ def search(columns: ChosenColumns, console: Console, **options: Any) -> NamedReg
         weight = None if columns.errors is None else columns.errors**-2.0
         model.fit(columns.inputs, columns.values, weight, on_better=report)
     return model
-
-
-def shown(equation: Equation) -> str:
-    """Return a formula with few digits."""
-    from wug.estimators.front import few_digits
-
-    return str(few_digits(equation.expression))
-
-
-def print_answer(model: NamedRegressor, columns: ChosenColumns, console: Console) -> None:
-    """Print the front, the chosen formula, its status and its certificate."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from wug.estimators.saved import MEANINGS
-
-    chosen = model.equation_
-    front = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("", "size", "error", "R²", "seconds"):
-        front.add_column(heading, justify="right", no_wrap=True)
-    front.add_column("formula", overflow="fold")
-    for equation in model.equations_:
-        best = equation.candidate is chosen.candidate
-        front.add_row(
-            ">" if best else "", str(equation.complexity), f"{equation.error:.3g}",
-            "" if isnan(equation.r2) else f"{equation.r2:.5g}", f"{equation.seconds:.1f}",
-            Text(shown(equation)),
-            style="bold" if best else "",
-        )  # fmt: skip
-    console.print(front)
-    console.print(f"\n{model.expression_}", style="bold", markup=False, soft_wrap=True)
-    status = str(model.status_)
-    console.print(f"{status}: {MEANINGS[status]}", soft_wrap=True)
-    for sentence in remarks(model, columns):
-        console.print(sentence, markup=False, soft_wrap=True)
-    console.print(f"\ncertificate of {model.certificate_}", markup=False, soft_wrap=True)
-
-
-def remarks(model: NamedRegressor, columns: ChosenColumns) -> list[str]:
-    """Return what a person should know of the numbers and of rows that were left out."""
-    from wug.estimators.chosen_columns import listed
-
-    sentences = []
-    known = [c for c in model.constants_ if isfinite(c.standard_error) and c.standard_error > 0]
-    if known and model.status_ != "exact":
-        numbers = (f"{c.value:.6g} ± {c.standard_error:.2g}" for c in known)
-        sentences.append(f"constants: {', '.join(numbers)}")
-    if len(model.outliers_):
-        rows = listed([str(columns.rows[row] + 1) for row in model.outliers_])
-        sentences.append(f"left out, rows that do not belong: {rows}")
-    return sentences
-
-
-def documents(model: NamedRegressor, columns: ChosenColumns, command: str) -> dict[str, str]:
-    """Return the files of a fit; the one that predict reads comes last."""
-    from sympy.printing.mathml import mathml
-
-    from wug.estimators.front import few_digits
-    from wug.estimators.saved import FILE_NAME, MEANINGS, sample, to_json
-    from wug.report.fit_page import FitPage, FrontRow, to_html
-
-    data = {
-        **to_json(model, columns.names, columns.target, columns.inputs, columns.values),
-        "notices": list(columns.notices),
-        "command": command,
-    }
-    chosen, status = model.equation_, str(model.status_)
-    rows = sample(chosen.candidate, columns.names, columns.inputs, columns.values, MOST_POINTS)
-    page = FitPage(
-        target=columns.target,
-        formula=str(model.expression_),
-        mathml=(
-            f"<mi>{escape(columns.target)}</mi><mo>=</mo>"
-            + mathml(few_digits(model.expression_), printer="presentation", mul_symbol="dot")
-        ),
-        status=status,
-        meaning=MEANINGS[status],
-        certificate=str(model.certificate_),
-        notices=(*columns.notices, *remarks(model, columns)),
-        measured=rows["measured"],
-        predicted=rows["predicted"],
-        slices=slices(chosen, columns),
-        front=[
-            FrontRow(
-                formula=shown(equation), size=equation.complexity, error=equation.error,
-                r2=None if isnan(equation.r2) else equation.r2,
-                chosen=equation.candidate is chosen.candidate,
-            )
-            for equation in model.equations_
-        ],
-        facts={
-            "rows": f"{len(columns.values):,}",
-            "inputs": ", ".join(symbols_of(model.names_, columns.names)),
-            "command": command,
-            **{f"{name} version": version for name, version in data["versions"].items()},
-        },
-    )  # fmt: skip
-    text = json.dumps(plain(data), indent=1, ensure_ascii=False, allow_nan=False)
-    return {PAGE: to_html(page), FILE_NAME: f"{text}\n"}
-
-
-def symbols_of(symbols: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the columns, with the symbol in the formula where it is another."""
-    pairs = zip(symbols, names, strict=True)
-    return [name if symbol == name else f"{name} ({symbol})" for symbol, name in pairs]
-
-
-def slices(equation: Equation, columns: ChosenColumns) -> list[Slice]:
-    """Return the formula along its most important inputs."""
-    from wug.estimators.along import along, importance
-    from wug.report.fit_page import Slice
-
-    changes = importance(equation.candidate, columns.inputs)
-    found = []
-    for place in sorted(range(len(changes)), key=lambda i: -changes[i])[:MOST_SLICES]:
-        if changes[place] > 0:
-            x, y = along(equation.candidate, columns.inputs, place)
-            data = columns.inputs[:, place]
-            found.append(
-                Slice(
-                    name=columns.names[place], low=float(data.min()), high=float(data.max()),
-                    x=x.tolist(), y=y.tolist(),
-                )
-            )  # fmt: skip
-    return found
-
-
-def plain(data: Any) -> Any:
-    """Return JSON data with null in place of numbers that JSON does not have."""
-    if isinstance(data, dict):
-        return {key: plain(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [plain(value) for value in data]
-    return None if isinstance(data, float) and not isfinite(data) else data

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import os
 import shlex
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +17,7 @@ from wug.core.folders import RUNS
 
 Layer = Literal[
     "sigma_moe", "dense", "softmax_moe", "switch_moe", "sinkhorn_moe", "loss_free_moe",
-    "sparsely_gated_moe",
+    "sparsely_gated_moe", "top_k_mlp", "product_key_memory", "peer",
 ]  # fmt: skip
 
 
@@ -25,6 +27,7 @@ def train_model(
     layer: Layer = "sigma_moe",
     features: int = 128,
     layers: int = 4,
+    repeats: int = 1,
     heads: int = 4,
     experts: int = 16,
     expert_size: int = 128,
@@ -40,6 +43,7 @@ def train_model(
     out: Path | None = None,
     fresh: bool = False,
     device: str = "cpu",
+    shard: bool = False,
 ) -> int:
     """Train a language model on a text; the same command goes on where it was stopped.
 
@@ -47,9 +51,10 @@ def train_model(
 
     Args:
         file: A text file, or a folder whose files are read one after the other.
-        layer: The feed-forward layers; dense has as many parameters as sigma_moe would.
+        layer: The feed-forward layers; those without experts have the parameters of sigma_moe.
         features: Number of features of a token.
         layers: Number of layers.
+        repeats: How often the layers are applied, all of them in turn (MoEUT, with sigma_moe).
         heads: Number of heads of the attention.
         experts: Number of experts of a layer.
         expert_size: Hidden units of an expert.
@@ -65,10 +70,12 @@ def train_model(
         out: The run's folder; runs/lm/TEXT if not given.
         fresh: Remove what an earlier run left in the folder.
         device: Where to train, such as cpu or cuda.
+        shard: Under torchrun, let each process hold a part of the weights only.
     """
     sizes = {
-        "features": features, "layers": layers, "heads": heads, "experts": experts,
-        "expert-size": expert_size, "top-k": top_k, "length": length, "rows": rows, "steps": steps,
+        "features": features, "layers": layers, "repeats": repeats, "heads": heads,
+        "experts": experts, "expert-size": expert_size, "top-k": top_k, "length": length,
+        "rows": rows, "steps": steps,
     }  # fmt: skip
     for name, size in sizes.items():
         require_at_least("lm train", name, size, 1)
@@ -80,7 +87,8 @@ def train_model(
 
     from rich.console import Console
 
-    console = Console(highlight=False)
+    quiet = os.environ.get("RANK", "0") != "0"  # of torchrun's processes one speaks
+    console = Console(highlight=False, quiet=quiet)
     with console.status("loading torch"):
         from wug.records import RunStore, clear_run, read_run
         from wug.report.table_text import print_table
@@ -90,18 +98,24 @@ def train_model(
         from wug.study.traces import write_traces
         from wug.training.crew import require_device, train_missing
         from wug.training.engine import initial_module
+        from wug.training.rank_work import dismiss, take_part
         from wug.training.work import WorkOptions
 
         require_device(device)
         options = LanguageOptions(
-            path=str(file), layer=layer, features=features, num_layers=layers, num_heads=heads,
-            num_experts=experts, expert_features=expert_size, top_k=top_k, length=length, rows=rows,
-            steps=steps, learning_rate=learning_rate, dropout=dropout, pieces=pieces,
+            path=str(file), layer=layer, features=features, num_layers=layers,
+            num_repeats=repeats, num_heads=heads, num_experts=experts, expert_features=expert_size,
+            top_k=top_k, length=length, rows=rows, steps=steps,
+            learning_rate=learning_rate, dropout=dropout, pieces=pieces,
             precision="bfloat16" if bfloat16 else "float32", seed=seed,
         )  # fmt: skip
         num_tokens = options.require_text()
         plan = language_run(options)
         network = initial_module(plan.lots[0], seed)
+        part = take_part(plan, WorkOptions(compile="off", device=device, shard=shard))
+        if part is None:
+            return 0
+        work, together = part
     folder = out or RUNS / "lm" / options.text_name
     if fresh:
         clear_run(folder)
@@ -111,8 +125,9 @@ def train_model(
     epochs = steps * rows * length / num_tokens["train"]
     console.print(f"{file}: {splits} tokens; {size:,} parameters; in {folder}", soft_wrap=True)
     console.print(f"{steps:,} steps of {rows * length:,} tokens read the text {epochs:.2g} times")
-    work = WorkOptions(compile="off", device=device)
-    train_missing("wug.study.language_run:language_run", options, plan, store, work, 1, console)
+    target = "wug.study.language_run:language_run"
+    train_missing(target, options, plan, store, work, 1, console, together)
+    dismiss()
     for reason in write_traces(folder)[1]:
         console.print(f"not traced: {reason}", style="yellow", markup=False)
     finished = read_run(folder)
@@ -120,9 +135,30 @@ def train_model(
     records = list(finished.records())
     store.write_catalog(make_catalog(plan, records, command, finished=finished.last_day()))
     print_table(finished, make_table(finished))
+    observed: Any = records[-1].outcome["observed"]
+    console.print(costs(observed), soft_wrap=True)
     path = folder / "models" / f"{plan.lots[0].name}.safetensors"
     console.print(f"Continue a text with it: wug lm generate {path} --prompt ...", soft_wrap=True)
     return 0
+
+
+def costs(observed: Mapping[str, float]) -> str:
+    """Say what a network costs here, and how it uses its experts.
+
+    Example:
+        >>> cost = {"tokens_per_second": 9468, "activation_bytes": 4e4, "flops_per_token": 2.5e6}
+        >>> costs(cost | {"usage_entropy": 0.82})
+        '9,468 tokens per second, 40.0 kB and 2.50 MFLOPs per token; evenness of experts 0.82'
+    """
+    paid = (
+        f"{observed['tokens_per_second']:,.0f} tokens per second, "
+        f"{observed['activation_bytes'] / 1e3:.1f} kB and "
+        f"{observed['flops_per_token'] / 1e6:.2f} MFLOPs per token"
+    )
+    names = {"usage_entropy": "evenness of experts",
+             "same_experts": "same experts at successive repeats"}  # fmt: skip
+    used = [f"{text} {observed[name]:.2f}" for name, text in names.items() if name in observed]
+    return "; ".join(filter(None, (paid, ", ".join(used))))
 
 
 def generate(

@@ -6,20 +6,21 @@ Exit codes: 0 done, 1 failed while running, 2 bad input, 130 interrupted, 143 en
 from __future__ import annotations
 
 import contextlib
-import io
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import tyro
 
 from wug import __version__
 from wug.cli.card import card
 from wug.cli.cite import cite
+from wug.cli.completion import ASK, Verbs, candidates, completion
 from wug.cli.data import data
 from wug.cli.doctor import doctor
+from wug.cli.export import export
 from wug.cli.fit import fit
 from wug.cli.list import list_
 from wug.cli.lm import lm
@@ -33,24 +34,6 @@ from wug.cli.show import show
 from wug.cli.try_ import try_
 from wug.core.errors import UserError, WorkError
 from wug.records import RunFolderError, StorageError
-
-
-def completion(shell: Annotated[Literal["bash", "zsh", "tcsh"], tyro.conf.Positional]) -> None:
-    """Print a completion script: put eval "$(wug completion bash)" into your shell's start file.
-
-    Args:
-        shell: Your shell.
-    """
-    script = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
-            tyro.extras.subcommand_cli_from_dict(
-                VERBS, prog="wug", args=["--tyro-print-completion", shell], config=MARKERS
-            )
-    except ImportError:
-        raise UserError(f"completion: {shell} needs one more package: pip install shtab") from None
-    print(script.getvalue(), end="")
-
 
 VERBS: dict[str, Callable[..., Any]] = {
     "try": try_,
@@ -66,6 +49,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "list": list_,
     "cite": cite,
     "pack": pack,
+    "export": export,
     "data": data,
     "doctor": doctor,
     "completion": completion,
@@ -80,6 +64,19 @@ DESCRIPTION = (
     "wug: networks that learn the rule, not the list. Start with: wug try. "
     "wug --version prints the version."
 )
+
+
+def shortened(verbs: Verbs) -> dict[str, Callable[..., Any]]:
+    """Return the verbs with the first sentence of their help alone."""
+
+    def short(verb: Callable[..., Any]) -> Callable[..., None]:
+        def named() -> None:
+            pass
+
+        named.__doc__ = (verb.__doc__ or "").split("\n", 1)[0]
+        return named
+
+    return {name: short(verb) for name, verb in verbs.items()}
 
 
 class Terminated(BaseException):
@@ -105,13 +102,20 @@ def sigterm_raises() -> Iterator[None]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    if list(sys.argv[1:] if args is None else args) == ["--version"]:
+    words = list(sys.argv[1:] if args is None else args)
+    if words == ["--version"]:
         print(f"wug {__version__}")
         return 0
+    if words[:1] == [ASK]:
+        with contextlib.suppress(BrokenPipeError):
+            print("\n".join(candidates(VERBS, words[1:])))
+        return 0
+    # The list of verbs has one sentence on each; their own help has the rest.
+    verbs = shortened(VERBS) if words in ([], ["-h"], ["--help"]) else VERBS
     try:
         with sigterm_raises():
             result = tyro.extras.subcommand_cli_from_dict(
-                VERBS, prog="wug", description=DESCRIPTION, args=args, config=MARKERS
+                verbs, prog="wug", description=DESCRIPTION, args=words, config=MARKERS
             )
     except (UserError, RunFolderError) as error:
         print(f"wug: {error}", file=sys.stderr)

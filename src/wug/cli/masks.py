@@ -36,7 +36,8 @@ def masks(
     Args:
         file: Python file with model() that returns a network, functions() that returns a dict
             from names to batches (pairs of inputs and targets, or anything that the loss takes),
-            loss, and, unless targets are classes, score.
+            loss, and, unless targets are classes, score; truth() may return the masks that are
+            known to be right.
         out: Folder for masks.safetensors, masks.json and index.html; the same command goes on
             where it stopped.
         weights: File of safetensors with the network's weights.
@@ -53,6 +54,8 @@ def masks(
         embeddings: Mask embeddings, too.
         no_controls: Leave out what the masks should be compared with.
     """
+    if file.suffix != ".py":
+        raise UserError(f"masks: {file} must be a Python file, such as my_network.py.")
     try:
         own: Any = import_file(file)
     except FileNotFoundError as error:
@@ -75,6 +78,7 @@ def masks(
         method=method, beta="search" if search_beta else beta, steps=steps,
         learning_rate=learning_rate, samples=samples, seeds=seeds,
         controls=() if no_controls else CONTROLS, resume=out / "checkpoints",
+        truth=own.truth() if hasattr(own, "truth") else None,
     )  # fmt: skip
     plain = found.to_json()
     found.save(out / "masks.safetensors")

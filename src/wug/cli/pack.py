@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from wug.core.folders import find_run
+from wug.core.result_names import find_results, introduce
 from wug.records import pack_run, read_run
 
 
@@ -21,13 +21,16 @@ def pack(
     """Pack the records of a run into one compressed file; wug show reads it like a run folder.
 
     Args:
-        run: A run folder or an experiment.
+        run: A run folder, or results by name, such as EXPERIMENT@laptop.
         destination: The folder to write.
         without_curves: Leave the learning curves out, which are most of the size.
         models: Trained networks to take along for the lab of wug serve: names of files in the run's
             models folder, without their ending.
     """
-    source = read_run(find_run(run))
+    folder = find_results(run)
+    if said := introduce(run, folder):
+        print(said)
+    source = read_run(folder)
     for problem in pack_run(source, destination, curves=not without_curves, models=models):
         print(problem)
     size = sum(path.stat().st_size for path in destination.rglob("*") if path.is_file())

@@ -30,7 +30,8 @@ def predict(
         folder: What wug fit wrote.
         table: CSV, TSV, Parquet or Excel with the columns that the formula uses.
         out: The file to write, .csv or .tsv, perhaps compressed (.gz): the table and one column
-            more. Where the formula is not defined it holds nan.
+            more, with decimal commas and semicolons where the table has decimal commas. Where the
+            formula is not defined it holds nan.
     """
     if out.suffix.lower() in (".parquet", ".pq"):
         raise UserError(f"predict: {out} must be CSV or TSV; Parquet is read, but not written.")
@@ -42,7 +43,9 @@ def predict(
 
     fit = read_fit(folder)
     added = f"{fit.target}_predicted"
-    separator = "\t" if {".tsv", ".tab"} & {suffix.lower() for suffix in out.suffixes} else ","
+    tabs = bool({".tsv", ".tab"} & {suffix.lower() for suffix in out.suffixes})
+    commas = False
+    parts: list[bytes] = []
     num_rows, incomplete, undefined = 0, 0, 0
     with open_table(table) as source:
         missing = [fit.columns[i] for i in fit.needed if fit.columns[i] not in source.names]
@@ -52,15 +55,19 @@ def predict(
             )
         if added in source.names:
             raise UserError(f"predict: {table} has a column {added} already; rename or remove it.")
-        parts = [to_text([(*source.header, added)], separator)]
         for block in source.blocks:
+            if not parts:
+                commas = source.decimal_comma and has_commas(fit, source, block)
+                separator = "\t" if tabs else ";" if commas else ","
+                parts.append(to_text([(*source.header, added)], separator))
             inputs = inputs_of(fit, source, block, num_rows + 1)
             values = fit.predict(inputs)
             known = np.isfinite(inputs).all(1)
             incomplete += int((~known).sum())
             undefined += int((known & np.isnan(values)).sum())
             num_rows += len(values)
-            parts.append(to_text(zip(*block, values.tolist(), strict=True), separator))
+            texts = [str(v).replace(".", ",") if commas else v for v in values.tolist()]
+            parts.append(to_text(zip(*block, texts, strict=True), separator))
     content = b"".join(parts)
     write_atomic(out, gzip.compress(content) if out.suffix.lower() == ".gz" else content)
     print(f"{fit.target} = {fit.expression}\nwrote {out}: {num_rows} rows with {added}")
@@ -68,6 +75,12 @@ def predict(
         print(f"nan in {incomplete} rows: an input is missing or infinite")
     if undefined:
         print(f"nan in {undefined} rows: the formula is not defined there")
+
+
+def has_commas(fit: SavedFit, source: Source, block: Block) -> bool:
+    """Say whether numbers that the formula uses have decimal commas."""
+    columns = (block[source.names.index(fit.columns[place])] for place in fit.needed)
+    return any("," in str(cell) for column in columns for cell in column)
 
 
 def inputs_of(fit: SavedFit, source: Source, block: Block, first_row: int) -> Array:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import tyro
 
-from wug.core import index
 from wug.core.folders import RUNS, results_folder
+from wug.core.papers import report_entries
 
 FITS = Path("fits")
 
@@ -31,8 +31,7 @@ def report(
     from wug.report.sources import find_sources
 
     places = folders or [place for place in (RUNS, FITS, results_folder()) if place.is_dir()]
-    networks = (*index.entries("unit"), *index.entries("model"))
-    sources = find_sources(places, [entry.to_json() for entry in networks])
+    sources = find_sources(places, report_entries())
     count = write_site(sources, out, one_file=single_file)
     first = out if out.suffix == ".html" and single_file else out / "index.html"
     print(f"wrote {first} ({count} pages)")

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import tyro
 
-from wug.core import index
 from wug.core.errors import UserError
 from wug.core.folders import RUNS, results_folder
+from wug.core.papers import report_entries
 from wug.core.side_process import SideProcess
 
 FITS = Path("fits")
@@ -23,10 +23,11 @@ class LabAside:
 
     Args:
         roots: Folders of trained networks.
+        trusted: Classes of the user's that may be run.
     """
 
-    def __init__(self, roots: tuple[Path, ...]) -> None:
-        self.process = SideProcess("lab", "wug.lab:Lab", roots)
+    def __init__(self, roots: tuple[Path, ...], trusted: tuple[str, ...] = ()) -> None:
+        self.process = SideProcess("lab", "wug.lab:Lab", roots, "cpu", trusted)
 
     def checkpoints(self) -> dict[str, Any]:
         """Return the networks that can be asked."""
@@ -45,6 +46,7 @@ def serve(
     port: int = 8321,
     host: str = "127.0.0.1",
     token: str | None = None,
+    model: tuple[str, ...] = (),
 ) -> None:
     """Show the site of wug report live: runs at work, and a lab for trained networks.
 
@@ -55,6 +57,8 @@ def serve(
         host: Address to listen at. Others than this machine can only reach 0.0.0.0 or a name of
             its own, and need a token.
         token: The word that requests need; drawn and printed if the host is not this machine.
+        model: Classes of yours, such as my.py:Net, whose code the lab may run: it answers for the
+            networks that their cards have kept.
     """
     for folder in folders:
         if not folder.is_dir():
@@ -70,8 +74,8 @@ def serve(
     token = (token or "") if local else (token or secrets.token_urlsafe(24))
     app = make_app(
         roots,
-        entries=[e.to_json() for e in (*index.entries("unit"), *index.entries("model"))],
-        lab=LabAside(roots),
+        entries=report_entries(),
+        lab=LabAside(roots, model),
         token=token,
         hosts=LOCAL_HOSTS if local else ("*",),
     )

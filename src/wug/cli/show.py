@@ -12,7 +12,7 @@ import tyro
 
 from wug.core.errors import UserError, require_choice, unknown_name
 from wug.core.folders import MANIFEST
-from wug.core.result_names import find_results
+from wug.core.result_names import find_results, introduce
 from wug.records import write_atomic
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def show(
     """Show the results of a run, of yours or of those that ship with wug.
 
     Args:
-        run: A run folder, or an experiment: its latest run here, else our shipped results;
-            EXPERIMENT@shipped and EXPERIMENT@RUN name one of them. With --figure also the folder
-            of a fit.
+        run: A run folder, or results by name: EXPERIMENT@shipped is ours, EXPERIMENT@laptop your
+            run in runs/EXPERIMENT/laptop; a bare EXPERIMENT is your latest run here that is more
+            than smoke, else ours. With --figure also the folder of a fit.
         measure: What the cells hold, such as success, error, accuracy or solved_at, or a path in
             the outcomes, such as final.test.accuracy; the table's own measure if not given.
         relative: Errors in per cent of those of the experiment's baseline row.
@@ -71,7 +71,8 @@ def show(
     from wug.stats.comparison_table import relative_to_baseline
     from wug.stats.measures import MeasureError
 
-    opened = read_source(find_results(run), run)
+    folder = find_results(run)
+    opened = read_source(folder, run)
     other = None if against is None else read_source(find_results(against), against)
     try:
         table = table_beside(opened, other, measure=measure, legacy=legacy)
@@ -97,6 +98,8 @@ def show(
         write_atomic(svg, to_svg(table.title, table.rows, table.columns, cells))
         print(f"wrote {svg}")
     else:
+        if said := introduce(run, folder):
+            print(said)
         table_text.print_table(opened.run, table, claims=claims)
     for source in filter(None, (opened, other)):
         complain(source)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
-
-EXPERIMENT = "csordas2023.ctl"
+from tempfile import TemporaryDirectory
 
 
 def try_(*, no_open: bool = False, out: Path = Path("wug-try")) -> None:
     """Find a formula in a table and ask a trained router, each beside a rival that fails outside.
 
     Nothing is downloaded or trained for long: it takes about ten seconds, and then opens a page
-    that shows the router at work.
+    where you ask the router yourself.
 
     Args:
         no_open: Write the page, but don't open it.
@@ -23,10 +22,10 @@ def try_(*, no_open: bool = False, out: Path = Path("wug-try")) -> None:
 
     console = Console(highlight=False)
     with console.status("loading torch"):
-        from wug.core.folders import results_folder
+        from wug.core.papers import report_entries
         from wug.report.site import write_site
         from wug.report.sources import find_sources
-        from wug.study.first_look import ask_router, find_formula
+        from wug.study.first_look import ask_router, find_formula, front_results
 
     with console.status("looking for a formula"):
         found = find_formula()
@@ -51,11 +50,10 @@ def try_(*, no_open: bool = False, out: Path = Path("wug-try")) -> None:
             f"   An LSTM, trained on the same, says {routed.rival_said} to this one, which it has "
             f"wrong, and has {100 * routed.rival_right:.0f} right."
         )
-    with console.status("drawing the router at work"):
-        sources = find_sources([results_folder() / EXPERIMENT])
-        write_site(sources, out)
-        page = next(iter(sorted(out.glob("routing-*.html"))), out / "index.html")
-    console.print(f"[bold]3. Look at it[/]: {page}", soft_wrap=True)
+    with console.status("drawing the router at work"), TemporaryDirectory() as folder:
+        write_site(find_sources(front_results(Path(folder)), report_entries()), out)
+        page = out / "index.html"
+    console.print(f"[bold]3. Ask it yourself[/]: {page}", soft_wrap=True)
     console.print(
         "   next: wug fit TABLE.csv --target COLUMN · wug show mistry2022.single_module · wug serve"
     )

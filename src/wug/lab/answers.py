@@ -11,9 +11,12 @@ from wug.analysis.experts import chosen_experts
 from wug.analysis.formula import read_formula
 from wug.analysis.memory import memory_record
 from wug.analysis.routing import routing_record
+from wug.analysis.running_value import running_record
 from wug.analysis.writing import writing_record
 from wug.core.errors import UserError
+from wug.interfaces.numbers import finite_row
 from wug.interfaces.registered import interface
+from wug.report.png import data_uri
 from wug.sources.step_batch import StepBatch
 
 MOST_WEIGHTS = 500
@@ -39,13 +42,16 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
         (for each layer and written token the weights of the source), None without any. With text
         also ``experts`` and ``weights``, for each layer and token those that it chose, and
         ``num_experts``, 0 for a dense network. With numbers also ``formula``, one text for each
-        output, empty for large networks. With an answer in every step also ``memory``, what
-        memory.js draws; None for a network without one.
+        output, empty for large networks. With pictures ``pictures`` (as sources of images),
+        ``numbers`` and ``running``, a row for each. With an answer in every step also ``memory``,
+        what memory.js draws; None for a network without one.
 
     Raises:
         UserError: The network can't read the input.
     """
     kind = "numbers" if task is None else task.interface
+    if hasattr(task, "picture_side"):
+        return pictures_of(network, task.read(text))
     found = interface(kind).ask(task, network, text)
     if kind == "classification":
         found["routing"] = routing_of(network, task, found.pop("tokens"))
@@ -61,6 +67,15 @@ def answer(network: nn.Module, task: Any, text: str) -> dict[str, Any]:
         formulas = read_formula(network).expressions if known else []
         found["formula"] = [str(formula.n(4)) for formula in formulas]
     return found
+
+
+def pictures_of(network: nn.Module, x: Tensor) -> dict[str, Any]:
+    """Return what a network made of each picture, and its running value."""
+    arrays, _ = running_record(network, x)
+    pictures = [data_uri(picture) for picture in arrays["pictures"]]
+    rows = {name: [finite_row(row.tolist()) for row in arrays[name]]
+            for name in ("numbers", "running")}  # fmt: skip
+    return {"kind": "pictures", "pictures": pictures, **rows}
 
 
 def routing_of(network: nn.Module, task: Any, tokens: list[int]) -> dict[str, Any] | None:

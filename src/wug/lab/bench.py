@@ -13,11 +13,19 @@ from torch import nn
 
 from wug.core import index
 from wug.core.errors import UserError
+from wug.core.folders import is_smoke
 from wug.lab.answers import answer
 from wug.records import kept_accuracy
-from wug.training.kept_networks import find_networks, load, read_about, task_of
+from wug.training.kept_networks import (
+    find_networks,
+    load,
+    read_about,
+    task_of,
+    trusted_class,
+)
 
-MOST_LETTERS = 4_000
+# Twenty drawn digits have 16,000.
+MOST_LETTERS = 20_000
 NUM_LOADED = 4
 MOST_NUMBERS = 100
 MOST_SHOWN = 60
@@ -41,14 +49,20 @@ class Lab:
     Args:
         roots: Folders that they are looked for in and below.
         device: Where they run.
+        trusted: Classes of the user's that may be run, as ``my.py:Net``.
 
     Example:
         >>> Lab([]).checkpoints()
         {'checkpoints': [], 'problems': []}
     """
 
-    def __init__(self, roots: Iterable[Path], device: torch.device | str = "cpu") -> None:
-        self.roots, self.device = tuple(roots), device
+    def __init__(
+        self,
+        roots: Iterable[Path],
+        device: torch.device | str = "cpu",
+        trusted: Iterable[str] = (),
+    ) -> None:
+        self.roots, self.device, self.trusted = tuple(roots), device, tuple(trusted)
         self._lock = Lock()
         self._load = lru_cache(NUM_LOADED)(self._load_version)
         self._describe = lru_cache(1_000)(self._describe_version)
@@ -57,17 +71,21 @@ class Lab:
         about = read_about(path)
         for part in ("model_options", "task_options"):
             require_bounded(about.get(part), part)
-        return load(path, self.device)
+        return load(path, self.device, self.trusted)
 
     def _describe_version(self, path: Path, version: int) -> dict[str, Any]:
         about = read_about(path)
         for part in ("model_options", "task_options"):
             require_bounded(about.get(part), part)
         task = task_of(about)
-        entry = index.entry("model", about["model"])
+        name = about["model"].rpartition(":")[2]
+        if name == about["model"]:
+            name = index.entry("model", name).name
+        else:
+            trusted_class(about["model"], self.trusted)
         labels = about.get("labels")
         return {
-            "model": entry.name,
+            "model": name,
             "task": None if task is None else index.entry("task", about["task"]).name,
             "labels": labels if isinstance(labels, dict) else {},
             "seed": about.get("seed"),
@@ -75,13 +93,19 @@ class Lab:
             "interface": "numbers" if task is None else task.interface,
             "tokens": shown_tokens(task),
             "reads": getattr(task, "reads", None),
+            "side": getattr(task, "picture_side", None),
             "example": example_of(task, about["model_options"]),
         }
 
     def checkpoints(self) -> dict[str, Any]:
-        """Return the networks with what is known of them, and the files that can't be used."""
+        """Return the networks with what is known of them, and the files that can't be used.
+
+        Those of smoke runs have learnt nothing and are not among them.
+        """
         found, problems = [], []
         for checkpoint in find_networks(self.roots):
+            if is_smoke(checkpoint.path.parent.parent):
+                continue
             try:
                 known = self._describe(checkpoint.path, version_of(checkpoint.path))
             except Exception as error:  # one file never ends the whole list
@@ -163,6 +187,8 @@ def example_of(task: Any, options: dict[str, Any]) -> str:
         >>> example_of(CTL(order="forward"), {}), example_of(None, {"in_features": 3})
         ('101 d a b', '1 2 3')
     """
+    if hasattr(task, "picture_side"):
+        return ""  # a person draws
     if task is None or task.interface == "numbers":
         size = options.get("in_features", getattr(task, "in_features", None))
         if not isinstance(size, int) or size > MOST_NUMBERS:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from wug.stats.measures import MEASURES, Measure, MeasureError
 
 VERDICTS = ("held", "broken", "undecided")
+MOST_DIGITS = 9
 UNIT_TEXTS = ("name", "summary", "equation", "plain_equation")
 
 
@@ -61,6 +62,8 @@ def clean_catalog(raw: object) -> tuple[dict[str, Any], list[str]]:
     for name in ("column_claims", "row_units"):
         if name in raw:
             catalog[name] = take(name, raw[name], named_texts)
+    if "series" in raw:
+        catalog["series"] = take("series", raw["series"], series)
     catalog = {name: value for name, value in catalog.items() if value is not None}
     catalog["measures"] = take_all("measures", measure)
     names = {*MEASURES, *(given["name"] for given in catalog["measures"])}
@@ -71,7 +74,13 @@ def clean_catalog(raw: object) -> tuple[dict[str, Any], list[str]]:
     catalog["published"] = take_all("published", lambda cell: published(cell, fields, names))
     catalog["claims"] = take_all("claims", claim)
     catalog["departures"] = take_all("departures", text)
+    catalog["left_out"] = take_all("left_out", left_out)
+    if "chance" in raw:
+        catalog["chance"] = take("chance", raw["chance"], chance) or {}
     catalog["units"] = take_all("units", unit)
+    given = take("problems", raw.get("problems") or {}, mapping) or {}
+    cleaned = {str(name): take(f"problems[{name}]", one, problem) for name, one in given.items()}
+    catalog["problems"] = {name: one for name, one in cleaned.items() if one is not None}
     return catalog, complaints
 
 
@@ -166,6 +175,21 @@ def published(value: object, fields: list[str], measures: Set[str]) -> dict[str,
     return cell
 
 
+def left_out(value: object) -> dict[str, Any]:
+    """Check a cell that is not scored."""
+    given = mapping(value)
+    row = [text(name) for name in list_of(given.get("row"))]
+    return {"row": row, "column": text(given.get("column")), "why": text(given.get("why"))}
+
+
+def chance(value: object) -> dict[str, dict[str, float]]:
+    """Check what guessing would get, by measure and column."""
+    found = {str(name): dict(mapping(some)) for name, some in mapping(value).items()}
+    if not all(usable(number) for some in found.values() for number in some.values()):
+        raise UnfitError("must have a number for each measure and column")
+    return found
+
+
 def usable(value: object) -> bool:
     """Say whether a value is a number that a float can hold."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -180,6 +204,7 @@ def judgement(value: object) -> dict[str, Any]:
     return {
         "verdict": verdict if verdict in VERDICTS else "undecided",
         "evidence": [str(item) for item in evidence] if isinstance(evidence, list) else [],
+        "open": str(given.get("open") or ""),
     }
 
 
@@ -195,6 +220,25 @@ def claim(value: object) -> dict[str, Any]:
     }
 
 
+def series(value: object) -> dict[str, Any]:
+    """Check the successes over a level."""
+    given = mapping(value)
+    rows = []
+    for each in map(mapping, list_of(given.get("rows"))):
+        numbers = [each.get(name) for name in ("successes", "trials", "low", "high")]
+        level = str(each.get("level"))
+        if not level.isdecimal() or len(level) > MOST_DIGITS or not all(map(usable, numbers)):
+            raise UnfitError("must have a whole number as level, and numbers")
+        successes, trials, low, high = (float(number) for number in numbers)  # type: ignore[arg-type]
+        if not 0 <= successes <= trials or trials < 1:
+            raise UnfitError("must have no more successes than trials")
+        rows.append(
+            {"row": texts("row", each.get("row")), "level": int(level), "low": low, "high": high,
+             "successes": int(successes), "trials": int(trials)}
+        )  # fmt: skip
+    return {"label": text(given.get("label")), "rows": rows}
+
+
 def unit(value: object) -> dict[str, Any]:
     """Check what is said of a unit."""
     given = mapping(value)
@@ -204,6 +248,28 @@ def unit(value: object) -> dict[str, Any]:
         **{name: str(given.get(name) or "") for name in UNIT_TEXTS},
         **{n: [str(i) for i in v] if isinstance(v, list) else [] for n, v in lists.items()},
     }
+
+
+def problem(value: object) -> dict[str, Any]:
+    """Check how the problems of a column are written and checked."""
+    given = mapping(value)
+    tokens, classes = (texts(name, given.get(name)) for name in ("tokens", "classes"))
+    levels = given.get("levels") or {}
+    fits = isinstance(levels, Mapping) and all(
+        isinstance(ends, list) and len(ends) == 2 and all(type(end) is int for end in ends)
+        for ends in levels.values()
+    )
+    tables = given.get("tables") or []
+    fits = fits and isinstance(tables, list) and all(
+        isinstance(table, list)
+        and len(table) == len(classes)
+        and all(type(place) is int and 0 <= place < len(classes) for place in table)
+        for table in tables
+    )  # fmt: skip
+    if not fits or not tokens or not classes:
+        raise UnfitError("must have tokens, classes, levels of two numbers, and tables of classes")
+    plain = {name: text(given.get(name, "")) for name in ("task", "separator", "level", "order")}
+    return {**plain, "tokens": tokens, "classes": classes, "levels": levels, "tables": tables}
 
 
 def checked_numbers(

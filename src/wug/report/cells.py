@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wug.report.charts import Chart, diverging, heat_map, intervals, is_spread
+from wug.report.charts import Chart, diverging, heat_map, intervals, is_spread, pale
 from wug.stats.comparison_table import ResultTable, TableCell
 from wug.stats.interval import Estimate
 from wug.stats.measures import Measure
@@ -126,7 +126,8 @@ def value_maps(table: ResultTable, measure: Measure, marks: list[Mark]) -> Itera
     low, high = (0.0, 1.0) if rate else map(float, np.quantile(known, (0.02, 0.95)))
     up = measure.better == "higher"
     scale = {"scheme": "viridis", "domain": [low, high], "clamp": True, "reverse": not up}
-    edge = low + (0.62 if up else 0.38) * (high - low)
+    # Where white and black letters are told apart equally well: 4.5 to 1.
+    edge = low + (0.44 if up else 0.56) * (high - low)
     light = f"datum.colour {'>' if up else '<'} {edge:.6g}"
     for what, title, group in zip(("", "published"), ("Ours", "Published"), groups, strict=True):
         for m in group:
@@ -153,8 +154,7 @@ def difference_maps(table: ResultTable, measure: Measure, marks: list[Mark]) -> 
     how, *sides = ("minus", "more", "less") if rate else ("over", "larger", "smaller")
     blue, red = sides if up else reversed(sides)
     about = f"Ours {how} published{', in points' * rate}: blue is {blue}, red is {red}."
-    light = f"abs(datum.colour) < {0.6 * reach:.6g}"
-    scale = diverging(reach, reverse=not up)
+    scale, light = diverging(reach, reverse=not up), pale(reach, reverse=not up)
     yield cell_map(name_of(measure, "difference"), "Difference", about, table, scale, light, group)
 
 

@@ -183,7 +183,7 @@ def heat_map(
                 "mark": {"type": "text", "fontSize": 10.5},
                 "encoding": {
                     "text": field("text", "nominal"),
-                    "color": {"condition": {"test": light, "value": "#111"}, "value": "#fff"},
+                    "color": {"condition": {"test": light, "value": "#000"}, "value": "#fff"},
                 },
             },
         ],
@@ -204,6 +204,19 @@ def diverging(reach: float, *, reverse: bool = False) -> dict[str, Any]:
         "range": colours[::-1] if reverse else colours,
         "clamp": True,
     }
+
+
+def pale(reach: float, *, reverse: bool = False) -> str:
+    """Return Vega's test for squares of that scale on which black letters are read better.
+
+    Red is darker than blue: there white letters are better a little sooner.
+
+    Args:
+        reach: As for the scale.
+        reverse: As for the scale.
+    """
+    low, high = (-0.9, 0.82) if reverse else (-0.82, 0.9)
+    return f"datum.colour > {low * reach:.6g} && datum.colour < {high * reach:.6g}"
 
 
 def strips(rows: Sequence[str], num_panels: int, title: str) -> dict[str, Any]:

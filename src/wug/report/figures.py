@@ -8,6 +8,7 @@ from wug.report.cells import measures, tables
 from wug.report.charts import Chart
 from wug.report.levels import by_level, by_type
 from wug.report.page import PageKind
+from wug.report.series import success_series
 from wug.report.sources import RunSource, Sources
 from wug.report.trainings import MOST_POINTS, MOST_STEPS, curves, solved_runs
 
@@ -37,7 +38,7 @@ def run_charts(source: RunSource) -> Iterator[Chart]:
     if solved is not None:
         yield solved
     yield from by_level(source)
-    types = by_type(source)
-    if types is not None:
-        yield types
+    for chart in (success_series(source), by_type(source)):
+        if chart is not None:
+            yield chart
     yield from curves(source, MOST_POINTS * FINER**2, MOST_STEPS * FINER)

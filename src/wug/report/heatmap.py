@@ -10,7 +10,7 @@ CELL_WIDTH, CELL_HEIGHT, LABEL, HEAD, GAP = 74, 26, 118, 64, 10
 # Viridis at equal steps: ordered in lightness, safe for colour-blind readers.
 COLOURS = ("#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58",
            "#b5de2b", "#fde725")  # fmt: skip
-DARK_BELOW = 0.6
+DARK_BELOW = 0.5
 
 
 def colour(rate: float) -> str:
@@ -35,7 +35,7 @@ def square(x: float, y: float, ours: RunSummary | None, theirs: float | None, la
         f'height="{CELL_HEIGHT - 2}" rx="3" fill="{colour(estimate.value)}"/>'
         f'<text x="{x + 30}" y="{middle}" fill="{ink}" text-anchor="end" font-weight="600">'
         f"{100 * estimate.value:.0f}</text>"
-        f'<text x="{x + 38}" y="{middle}" fill="{ink}" opacity="0.75" font-size="10">'
+        f'<text x="{x + 38}" y="{middle}" fill="{ink}" font-size="10">'
         f"{published}</text></g>"
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from wug.records import Record
 from wug.report.cells import label
-from wug.report.charts import BLUE, VERMILION, Chart, field, panel_header, tips
+from wug.report.charts import BLUE, VERMILION, Chart, field, is_spread, panel_header, tips
 from wug.report.markup import slug
 from wug.report.oddities import is_number
 from wug.report.sources import RunSource
@@ -55,7 +55,9 @@ def by_level(run: RunSource) -> Iterator[Chart]:
             yield Chart(
                 name=name, title=title, about=about, fields=tuple(FIELDS),
                 headings=tuple(FIELDS.values()), rows=rows,
-                spec=lines(len({row[0] for row in rows}), axis, share),
+                spec=lines(
+                    len({row[0] for row in rows}), axis, share, is_spread(row[-1] for row in rows)
+                ),
             )  # fmt: skip
 
 
@@ -139,11 +141,13 @@ def numbers(levels: object) -> Iterator[tuple[int, float]]:
             yield int(level), float(value)
 
 
-def lines(num_panels: int, title: str, share: bool) -> dict[str, Any]:
+def lines(num_panels: int, title: str, share: bool, spread: bool = False) -> dict[str, Any]:
     """Return small multiples: a point for each training, a line for their mean."""
+    # Errors of long products differ by orders of magnitude; one of them may be 0.
+    wide = {"type": "symlog", "constant": 1e-3} if spread else {"zero": True}
     up = {
         "title": title,
-        "scale": {"domain": [0, 1]} if share else {"zero": True},
+        "scale": {"domain": [0, 1]} if share else wide,
         "axis": {"format": "~%" if share else "~g", "tickCount": 4},
     }
     across = field("level", "quantitative", title="length or depth",

@@ -6,8 +6,7 @@ of ours fills with what the server tells.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Thread
@@ -16,7 +15,7 @@ from typing import Any
 from wug.report.markup import markup, tag
 from wug.report.page import COMMON, Page, document, navigation, stand_alone
 from wug.report.site import make_pages
-from wug.report.sources import find_sources
+from wug.report.sources import Memory, find_sources, versions
 
 LIVE, LAB = "live.html", "lab.html"
 LOADED = {
@@ -28,6 +27,7 @@ LOADED = {
         "player.js",
         "writing.js",
         "memory.js",
+        "drawing.js",
         "lab.js",
     ),
 }
@@ -36,7 +36,6 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'"
 )
-RECORDS = ("run.json", "catalog.json", "formula.json", "records.jsonl.xz")
 # A page that is out of date is shown if the new one takes longer.
 PATIENCE_SECONDS = 2.0
 
@@ -57,14 +56,16 @@ def lab_page() -> Page:
     """Return the page on which a person asks a trained network."""
     choose = tag("label", "Network", tag("select", id="network"), class_="choice")
     text = tag(
-        "input", id="input", type="text", maxlength=4000, autocomplete="off", spellcheck="false",
+        "input", id="input", type="text", maxlength=20_000, autocomplete="off", spellcheck="false",
         aria_label="Input", placeholder="Input",
     )  # fmt: skip
     ask = tag("button", "Run", type="submit")
     body = [
         tag("h1", "Lab"),
         tag("p", "Ask a trained network, and see how the data moved through it.", class_="lead"),
-        tag("form", choose, tag("div", text, ask, class_="ask"), id="lab"),
+        tag(
+            "form", choose, tag("div", id="drawing"), tag("div", text, ask, class_="ask"), id="lab"
+        ),
         tag("p", "Looking for networks.", id="said", role="status"),
         tag("p", id="about", class_="soft"),
         tag("div", id="answer", aria_live="polite"),
@@ -118,6 +119,7 @@ class LiveSite:
         self.roots, self.entries, self.extra = tuple(roots), tuple(entries), tuple(extra)
         self._lock = Lock()
         self._mark: object = None
+        self._memory = Memory()
         self._work: Thread | None = None
         self._built: Built | None = None
 
@@ -148,26 +150,23 @@ class LiveSite:
         return [*known, *self.extra]
 
     def html(self, path: str) -> str | None:
-        """Return a page, or None if there is none of that path."""
-        page = self.current().pages.get(path)
+        """Return a page of what is on the disk now, or None if there is none of that path."""
+        page = self.fresh().pages.get(path)
         return None if page is None else stand_alone(page, self.links)
 
+    def scripts(self) -> dict[str, Callable[[], str]]:
+        """Return the files of data that pages ask for, by name."""
+        pages = self.current().pages.values()
+        return {name: make for page in pages for name, make in page.scripts.items()}
+
     def _versions(self) -> Iterator[tuple[str, int, int]]:
-        """Yield what changes when a record, trace or catalog is written."""
+        """Yield what changes when something is written that a page is made from."""
         for root in self.roots:
-            for place, _, names in os.walk(root):
-                whole = os.path.basename(place) in ("records", "traces")
-                for name in names:
-                    if whole or name in RECORDS:
-                        path = os.path.join(place, name)
-                        try:
-                            stat = os.stat(path)
-                        except OSError:  # replaced meanwhile
-                            continue
-                        yield path, stat.st_mtime_ns, stat.st_size
+            yield from versions(root)
 
     def _make(self, mark: object) -> None:
-        sources = find_sources([root for root in self.roots if root.is_dir()], self.entries)
+        there = [root for root in self.roots if root.is_dir()]
+        sources = find_sources(there, self.entries, self._memory)
         pages, links = make_pages(sources)
         names = {name: run.page for run in sources.runs for name in (run.name, *run.copies)}
         self._built, self._mark = Built({page.path: page for page in pages}, links, names), mark

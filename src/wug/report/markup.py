@@ -57,6 +57,23 @@ def tag(name: str, /, *content: object, **attributes: object) -> Markup:
     return Markup(f"<{name}{given}>" + ("" if name in VOID else f"{markup(content)}</{name}>"))
 
 
+CODE = re.compile(r"``(.+?)``|`(.+?)`")
+
+
+def coded(text: str) -> Markup:
+    """Return text of a docstring with what stands between backticks as code.
+
+    Example:
+        >>> coded("``'a'`` or 1 < 2")
+        '<code>&#x27;a&#x27;</code> or 1 &lt; 2'
+    """
+    parts, end = [], 0
+    for found in CODE.finditer(text):
+        parts += [text[end : found.start()], tag("code", found[1] or found[2])]
+        end = found.end()
+    return markup([*parts, text[end:]])
+
+
 def finite(data: Any) -> Any:
     """Return plain JSON data: null for numbers that JSON or JavaScript don't have."""
     if isinstance(data, float):

@@ -46,6 +46,8 @@ def masks_html(found: Mapping[str, Any]) -> str:
         "<p>A mask can be found for almost anything. It says something if these are worse.</p>",
         _controls(found, names),
     ]
+    if found.get("truth"):
+        parts += ["<h2>Beside the truth</h2>", _truth(found, names)]
     if found.get("sharing"):
         parts += ["<h2>Weights that other functions need, too</h2>", _sharing(found, names)]
     if found.get("curves"):
@@ -120,6 +122,16 @@ def _controls(found: Mapping[str, Any], names: Sequence[str]) -> str:
     for key in known:
         rows.append([CONTROLS[key], *(percent(found["controls"][n].get(key)) for n in names)])
     return _table("Right answers of each function in %", names, rows)
+
+
+def _truth(found: Mapping[str, Any], names: Sequence[str]) -> str:
+    kinds = {"precision": "of the weights that were found, needed",
+             "recall": "of the weights that are needed, found"}  # fmt: skip
+    rows = [
+        [f"{kind}: {text}", *(percent(found["truth"].get(name, {}).get(kind)) for name in names)]
+        for kind, text in kinds.items()
+    ]
+    return _table("It is known which weights a function needs; in %", names, rows)
 
 
 def _sharing(found: Mapping[str, Any], names: Sequence[str]) -> str:

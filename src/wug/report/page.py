@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import re
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
@@ -21,6 +21,8 @@ NEEDS = {
                               "vendor/vega-embed.min.js"),
     '<span class="tex"': ("vendor/katex.min.js", "vendor/katex.min.css"),
     '<figure class="routing"': ("player.js", "player.css"),
+    '<figure class="asking"': ("player.js", "networks.js", "asking.js", "player.css",
+                               "asking.css"),
     '<figure class="writing"': ("writing.js", "writing.css"),
     '<figure class="memory"': ("player.js", "memory.js", "player.css"),
 }  # fmt: skip
@@ -37,11 +39,13 @@ class Page:
         path: Its file; the site has no folders.
         title: For people.
         body: What is inside.
+        scripts: Files of data that it asks for when it needs them, by name, as code.
     """
 
     path: str
     title: str
     body: Markup
+    scripts: Mapping[str, Callable[[], str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +103,7 @@ def needed(pages: Iterable[Page]) -> list[str]:
         if any(sign in body for body in bodies)
         for name in names
     ]
-    return [*wanted, *COMMON]
+    return [*dict.fromkeys(wanted), *COMMON]
 
 
 def navigation(links: Sequence[tuple[str, str]], current: str) -> Markup:
@@ -170,6 +174,7 @@ def single_file(pages: Sequence[Page], links: Sequence[tuple[str, str]]) -> str:
             styles.append(tag("style", Markup(FONT.sub(inlined, text))))
         else:
             scripts.append(Markup(text.replace("</script", r"<\/script")))
+    scripts += [Markup(make()) for page in pages for make in page.scripts.values()]
     hashes = " ".join(
         f"'sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}'"
         for script in scripts

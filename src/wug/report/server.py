@@ -281,6 +281,8 @@ def make_app(
 
     def load(request: Request) -> Response:
         name = request.path_params["name"]
+        if name in (scripts := site.scripts()):
+            return Response(scripts[name](), media_type="text/javascript")
         if name not in assets:
             raise HTTPException(404, "There is no such file.")
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"

@@ -73,6 +73,8 @@ def write_site(sources: Sources, out: Path, *, one_file: bool = False) -> int:
         write_atomic(out / "assets" / name, asset(name))
     for page in pages:
         write_atomic(out / page.path, stand_alone(page, links))
+        for name, make in page.scripts.items():
+            write_atomic(out / "assets" / name, make())
     return len(pages)
 
 

@@ -10,18 +10,27 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wug.records import Record, Run, RunFolderError, Trace, read_run
+from wug.records import (
+    NetworkFile,
+    Record,
+    Run,
+    RunFolderError,
+    Trace,
+    read_networks,
+    read_run,
+)
 from wug.records.files import parse_json, read_plain, reason_of
 from wug.report.catalog import clean_catalog
 from wug.report.markup import slug
 from wug.report.oddities import Odd, counts_of, is_time, reason_against, seconds_of
 from wug.stats.comparison_table import (
     ResultTable,
+    TableCell,
     measures_of,
     plain_layout,
     rows_of_data,
@@ -30,15 +39,18 @@ from wug.stats.comparison_table import (
 
 MANIFEST, FORMULA = "run.json", "formula.json"
 TABULAR = ("scalar", "curve")
+# What a page is made from: these files, and all in these folders.
+RECORDS = (MANIFEST, "catalog.json", FORMULA, "records.jsonl.xz")
+FOLDERS = ("records", "traces", "models")
 # A file's name can't be much longer.
 MOST_LETTERS = 150
 FORMULA_FIELDS = {"target": str, "expression": str, "status": str, "columns": list, "front": list,
                   "weights": dict, "ranges": dict}  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RunSource:
-    """One run.
+    """One run; what was made of it is remembered as long as it is the same object.
 
     Args:
         name: Of its folder, below what was asked for.
@@ -48,6 +60,7 @@ class RunSource:
         odd: Those that don't.
         others: Those of other kinds, for pages of their own; the run's page lists them.
         traces: What happened inside its networks.
+        networks: Those that it kept.
         catalog: Without what was not of its form.
         problems: What can't be used, in words.
         copies: Names of folders that hold the same records.
@@ -60,6 +73,7 @@ class RunSource:
     odd: tuple[Odd, ...] = ()
     others: tuple[Record, ...] = ()
     traces: tuple[Trace, ...] = ()
+    networks: tuple[NetworkFile, ...] = ()
     catalog: Mapping[str, Any]
     problems: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
@@ -81,6 +95,18 @@ class RunSource:
     def traces_of(self, kind: str) -> list[Trace]:
         """Return the traces of a kind, by name."""
         return [trace for trace in self.traces if trace.kind == kind]
+
+    def name_of(self, trace: Trace) -> str:
+        """Return what a trace's network is called: its model, its other labels and its seed."""
+        labels, seed = trace.about.get("labels"), trace.about.get("seed")
+        if not isinstance(labels, Mapping) or not labels:
+            return str(trace.about.get("lot") or trace.name)
+        row, *rest = map(str, labels.values())
+        key = self.catalog.get("row_units", {}).get(row, row)
+        names = {unit["key"]: unit["name"] for unit in self.catalog["units"] if unit["name"]}
+        name = names.get(key, row)
+        first = name if key == row else f"{name} ({row})"
+        return " · ".join((first, *rest, f"seed {seed}"))
 
     @cached_property
     def table(self) -> ResultTable:
@@ -117,6 +143,11 @@ class RunSource:
     def every_record(self) -> tuple[Record, ...]:
         """All records that could be read."""
         return (*self.records, *self.others, *(odd.record for odd in self.odd))
+
+    @cached_property
+    def is_smoke(self) -> bool:
+        """Whether it only shows that everything runs; nothing is counted of it."""
+        return self.run.is_smoke
 
     @property
     def num_records(self) -> int:
@@ -156,12 +187,16 @@ class Sources:
         runs: By experiment and name.
         fits: By name.
         entries: What catalogs and registers say of units and models, by key.
+        registered: What registers say of experiments, by key; those without runs, too.
+        papers: Titles of papers and what they say, by key.
         problems: Folders that can't be used at all, and why.
     """
 
     runs: tuple[RunSource, ...]
     fits: tuple[FitSource, ...] = ()
     entries: Mapping[str, Mapping[str, Any]]
+    registered: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    papers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
     @cached_property
@@ -183,18 +218,39 @@ class Sources:
         for run in self.runs:
             groups.setdefault(run.experiment, []).append(run)
 
-        def weight(run: RunSource) -> tuple[int, int]:
-            return run.verdicts["held"] + run.verdicts["broken"], len(run.records)
+        def weight(run: RunSource) -> tuple[bool, int, bool, int]:
+            decided = run.verdicts["held"] + run.verdicts["broken"]
+            # One with a name of its own, such as laptop-no-dropout, is a trial.
+            return not run.is_smoke, decided, run.label == run.run.scale, len(run.records)
 
         return {key: sorted(runs, key=weight, reverse=True) for key, runs in groups.items()}
 
+    @cached_property
+    def mains(self) -> list[RunSource]:
+        """The run that stands for each experiment; smoke runs stand for none."""
+        return [runs[0] for runs in self.experiments.values() if not runs[0].is_smoke]
 
-def network_name(trace: Trace) -> str:
-    """Return what a trace's network is called: its labels and its seed."""
-    labels, seed = trace.about.get("labels"), trace.about.get("seed")
-    if not isinstance(labels, Mapping) or not labels:
-        return str(trace.about.get("lot") or trace.name)
-    return " · ".join((*map(str, labels.values()), f"seed {seed}"))
+    @cached_property
+    def counted(self) -> list[tuple[RunSource, TableCell]]:
+        """The cells of ours that numbers over several runs are made of.
+
+        There are none of smoke runs. Of runs that differ in their streams alone, each cell counts
+        once: that of the run with more trainings in it.
+        """
+        found: dict[tuple[object, ...], tuple[RunSource, TableCell]] = {}
+        for run in self.runs:
+            settings = {k: v for k, v in run.run.settings.items() if k != "streams"}
+            for cell in () if run.is_smoke else run.table.shown():
+                key = (run.experiment, str(settings), cell.row, cell.column)
+                before = found.get(key, (run, None))[1]
+                if cell.ours is not None and (before is None or more_trials(cell, before)):
+                    found[key] = run, cell
+        return list(found.values())
+
+
+def more_trials(cell: TableCell, other: TableCell) -> bool:
+    """Say whether a cell has more trainings of ours than another."""
+    return (cell.ours.trials if cell.ours else 0) > (other.ours.trials if other.ours else 0)
 
 
 def unit_page(key: str) -> str:
@@ -235,12 +291,14 @@ def read_source(folder: Path, name: str, root: Path | None = None) -> RunSource:
         problems.extend(map(str, torn))
     except Exception as error:
         problems.append(f"its traces can't be read: {error!r}")
+    networks, torn = read_networks(folder, root)
+    problems.extend(map(str, torn))
     every = (*records, *others, *(item.record for item in odd))
     if wrong := sum(not all(map(is_time, counts_of(record))) for record in every):
         problems.append(f"records with a time that no training takes, which is not added: {wrong}")
     return RunSource(
         name=name, label=folder.resolve().name, run=run, records=tuple(records), odd=tuple(odd),
-        others=tuple(others), traces=tuple(traces), catalog=catalog,
+        others=tuple(others), traces=tuple(traces), networks=tuple(networks), catalog=catalog,
         problems=(*problems, *complaints),
     )  # fmt: skip
 
@@ -277,24 +335,73 @@ def folders_below(root: Path) -> Iterator[tuple[Path, str]]:
                 yield Path(place), name
 
 
-def find_sources(roots: Iterable[Path], entries: Sequence[Mapping[str, Any]] = ()) -> Sources:
+class Memory:
+    """What was read of folders before: those that have not changed since are not read again."""
+
+    def __init__(self) -> None:
+        self.read: dict[Path, tuple[object, RunSource]] = {}
+        self.made: dict[tuple[RunSource, str, str], RunSource] = {}
+
+    def source(self, place: Place) -> RunSource:
+        """Return a run, read anew if one of its files has changed."""
+        version = tuple(sorted(versions(place.folder)))
+        known = self.read.get(place.folder)
+        if known is None or known[0] != version:
+            known = version, read_source(place.folder, place.name, place.root)
+            self.read[place.folder] = known
+        return known[1]
+
+    def finished(self, raw: RunSource, run: RunSource) -> RunSource:
+        """Return a run with its table, made once for as long as nothing about it has changed."""
+        layout = str(run.catalog.get("layout"))
+        key = raw, f"{run.label} {run.copies}", layout
+        if key not in self.made:
+            self.made = {old: one for old, one in self.made.items() if old[0] is not raw}
+            self.made[key] = with_table(run)
+        return self.made[key]
+
+
+def versions(folder: Path) -> Iterator[tuple[str, int, int]]:
+    """Yield what changes when a record, trace, network or catalog is written."""
+    for place, _, names in os.walk(folder):
+        whole = os.path.basename(place) in FOLDERS
+        for name in names:
+            if whole or name in RECORDS:
+                path = os.path.join(place, name)
+                try:
+                    stat = os.stat(path)
+                except OSError:  # replaced meanwhile
+                    continue
+                yield path, stat.st_mtime_ns, stat.st_size
+
+
+def find_sources(
+    roots: Iterable[Path],
+    entries: Sequence[Mapping[str, Any]] = (),
+    memory: Memory | None = None,
+) -> Sources:
     """Read all runs and fits in and below some folders.
 
     Args:
         roots: The folders; what is found first comes before copies of it.
-        entries: What the registers say of units; catalogs know better.
+        entries: What the registers say of units, models, experiments and papers; of units and
+            models catalogs know better.
+        memory: Of what was read before; nothing if not given.
 
     Raises:
         RunFolderError: A folder is not there.
     """
+    memory = Memory() if memory is None else memory
     runs: dict[int, RunSource] = {}
+    read: dict[str, RunSource] = {}
     fits, problems = [], []
-    for folder, name, what, root in named_folders(roots):
+    for place in named_folders(roots):
+        name = place.name
         try:
-            if what == FORMULA:
-                fits.append(read_formula(folder, name, root))
+            if place.what == FORMULA:
+                fits.append(read_formula(place.folder, name, place.root))
                 continue
-            source = read_source(folder, name, root)
+            source = read[name] = memory.source(place)
             mark = fingerprint(source)
         except RunFolderError as error:
             problems.append(f"{name}: {error}")
@@ -305,11 +412,22 @@ def find_sources(roots: Iterable[Path], entries: Sequence[Mapping[str, Any]] = (
         first = runs.setdefault(mark, source)
         if first is not source:
             runs[mark] = replace(first, copies=(*first.copies, name))
-    known = {str(entry.get("key")): entry for entry in entries}
+    known: dict[str, dict[str, Mapping[str, Any]]] = {"experiment": {}, "paper": {}, "": {}}
+    for entry in entries:
+        kind = str(entry.get("kind", ""))
+        known[kind if kind in known else ""][str(entry.get("key"))] = entry
     return Sources(
-        runs=tuple(map(with_table, distinct_labels(with_layouts(runs.values())))),
+        runs=tuple(
+            memory.finished(read[run.name], run)
+            for run in distinct_labels(with_layouts(runs.values()))
+        ),
         fits=tuple(sorted(fits, key=lambda fit: fit.name)),
-        entries={**known, **described(runs.values())},
+        entries={
+            key: {**known[""].get(key, {}), **described(runs.values()).get(key, {})}
+            for key in (*known[""], *described(runs.values()))
+        },
+        registered=known["experiment"],
+        papers=known["paper"],
         problems=tuple(problems),
     )
 

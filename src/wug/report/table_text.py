@@ -5,12 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from wug.records import Run
+from wug.records import Record, Run
 from wug.stats.comparison_table import ResultTable, TableCell, claim_counts, rows_of_data
-from wug.stats.measures import Measure
+from wug.stats.measures import Measure, lookup
+
+# Where an outcome has the formula that a network was found to be.
+FORMULA = "observed.formula"
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PLUMBING = "[yellow]Smoke scale only checks that everything runs; its numbers mean nothing.[/]"
 
 
 def shown(text: str) -> str:
@@ -123,7 +132,24 @@ def to_rich(table: ResultTable, width: int = 80) -> Any:
             sheet.add_row(Text.from_markup(shown(" ".join(last)), style="bold italic"))
         cells = [table.cells.get((row, column)) for column in table.columns]
         sheet.add_row(shown(row[0]), *(cell_text(cell, measure, between) for cell in cells))
+    if guessed := table.chance.get(measure.name):
+        texts = (measure.text(guessed[c]) if c in guessed else "" for c in table.columns)
+        sheet.add_row("chance", *texts, style="dim")
     return sheet
+
+
+def fitting_parts(table: ResultTable, console: Console) -> Iterator[ResultTable]:
+    """Yield the table, or on a narrow terminal its columns in parts, so that nothing is cut off."""
+    from rich.measure import Measurement
+
+    sheet = to_rich(table, console.width)
+    needed = Measurement.get(console, console.options.update(max_width=10_000), sheet).maximum
+    middle = len(table.columns) // 2
+    if needed <= console.width or not middle:
+        yield table
+        return
+    for columns in (table.columns[:middle], table.columns[middle:]):
+        yield from fitting_parts(replace(table, columns=columns), console)
 
 
 def cell_text(cell: TableCell | None, measure: Measure, between: str) -> Any:
@@ -147,14 +173,19 @@ def print_table(run: Run, table: ResultTable, *, claims: bool = False) -> None:
     beside = f": ours/{shown(table.beside)}" if table.has_comparison else ""
     is_relative = table.relative and table.measure.divides
     unit = f" in % of {shown(str(table.baseline))}" if is_relative else ""
+    if run.is_smoke:
+        console.print(PLUMBING)
     console.print(f"[bold]{shown(table.title)}[/]\n{shown(table.measure.heading)}{unit}{beside}")
-    console.print(to_rich(table, console.width))
+    for part in fitting_parts(table, console):
+        console.print(to_rich(part, console.width))
     agree, compared = table.agreement()
     if compared:
         console.print(
             f"{agree} of {compared} success rates agree ({shown(table.beside)}): one lies in the "
             "other's 95% Wilson interval (red: not)."
         )
+    for where, text in formulas(run.records()):
+        console.print(f"{shown(where)}: {shown(text)}", highlight=False)
     counts = claim_counts(table)
     if counts:
         console.print(
@@ -165,9 +196,22 @@ def print_table(run: Run, table: ResultTable, *, claims: bool = False) -> None:
     if claims:
         for claim in table.claims:
             console.print(claim_text(claim), highlight=False)
+    for reason in table.left_out:
+        console.print(f"[yellow]not scored:[/] {shown(reason)}")
     for problem in run.problems:
         console.print(f"[red]left out:[/] {shown(str(problem))}")
-    console.print(f"Records: {shown(str(run.folder))}")
+    console.print(f"Records: {shown(str(run.folder))}", soft_wrap=True)
+    if run.is_smoke:
+        console.print(PLUMBING)
+
+
+def formulas(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+    """Yield which training of a run found which formula, if that was written down."""
+    for record in records:
+        text = lookup(record.outcome, FORMULA)
+        if isinstance(text, str):
+            labels = (str(value) for name, value in record.key.items() if name != "seed")
+            yield f"{' '.join(labels)}, seed {record.seed}", text
 
 
 def claim_text(claim: Mapping[str, Any]) -> str:

@@ -15,6 +15,8 @@
   // Of an answer in a title; all of it is below.
   const LONGEST = 160;
   let networks = [];
+  // A question's number: an answer to an earlier one, or of another network, is never shown.
+  let round = 0;
 
   function named({ model, task, labels, seed, name }) {
     const told = Object.entries(labels).map(([key, value]) => `${key} ${value}`);
@@ -25,6 +27,8 @@
   function chosen() {
     const network = networks[get("network").selectedIndex];
     if (!network) return;
+    round += 1;
+    get("lab").querySelector("button").disabled = false;
     const { tokens, accuracy } = network;
     get("about").textContent = [
       tokens.length ? `Tokens: ${tokens.join(" ")}`
@@ -33,6 +37,9 @@
       typeof accuracy === "number" ? `right answers in the test: ${percent(accuracy)}` : "",
     ].filter(Boolean).join(" · ");
     get("input").value = network.example;
+    get("input").hidden = Boolean(network.side);
+    get("drawing").replaceChildren(...(network.side
+      ? [window.wugDrawing(network.side, (text) => { get("input").value = text; })] : []));
     get("answer").replaceChildren();
     get("said").textContent = "";
   }
@@ -87,6 +94,20 @@
     const player = make("div", { id: "memory" });
     window.wugMemory(player, answer.memory); // it draws itself once it is on the page
     return [title, player];
+  }
+
+  function pictures({ pictures: sources, numbers: read, running }) {
+    const far = ([one], count) => count === 1 && one !== null && Math.abs(one - Math.round(one)) > 0.3;
+    const rows = sources.map((source, i) => make("tr", {},
+      make("td", {}, make("img", { src: source, alt: `picture ${i + 1}`, width: 42, height: 42 })),
+      make("td", {}, (far(read[i], read[i].length) ? "? " : "") + read[i].map(number).join(", ")),
+      make("td", {}, running[i].map(number).join(", "))));
+    const heads = ["picture", "its number", "running value"];
+    return [make("h2", { class: "result" }, "→ ", running.at(-1).map(number).join(", ")),
+      make("table", { class: "shares pictures" }, make("caption", {}, "Picture by picture"),
+        make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),
+        make("tbody", {}, ...rows)),
+      make("p", { class: "soft" }, "A question mark: the number is far from any digit.")];
   }
 
   function numbers(answer) {
@@ -150,25 +171,31 @@
     return { error: await response.text() };
   }
 
-  const SHOWN = { numbers, next_token: text, transduction: writing, steps };
+  const SHOWN = { numbers, next_token: text, transduction: writing, steps, pictures };
 
   async function ask(event) {
     event.preventDefault();
-    const button = get("lab").querySelector("button");
+    const button = get("lab").querySelector(".ask button");
+    round += 1;
+    const mine = round;
+    const asked = networks[get("network").selectedIndex];
     button.disabled = true;
     get("said").textContent = "Thinking.";
+    get("answer").replaceChildren();
     try {
       const answer = await told(await fetch("lab/answer", {
         method: "POST", headers: { "content-type": "application/json" },
-        body: JSON.stringify({ checkpoint: get("network").value, input: get("input").value }),
+        body: JSON.stringify({ checkpoint: asked.id, input: get("input").value }),
       }));
+      if (mine !== round) return;
       get("said").textContent = answer.error ?? "";
       get("answer").replaceChildren(...(answer.error ? []
-        : (SHOWN[answer.kind] ?? sequence)(answer)));
+        : [make("p", { class: "soft by" }, named(asked)),
+          ...(SHOWN[answer.kind] ?? sequence)(answer)]));
     } catch (error) {
-      get("said").textContent = `The server does not answer: ${error.message}`;
+      if (mine === round) get("said").textContent = `The server does not answer: ${error.message}`;
     } finally {
-      button.disabled = false;
+      if (mine === round) button.disabled = false;
     }
   }
 

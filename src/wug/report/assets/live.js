@@ -31,32 +31,112 @@
     });
   }
 
-  // One picture of all values of a lot, on a log scale where they spread far; errors that have got
-  // to zero are at the bottom then.
-  function picture(curves, steps) {
-    const values = Object.values(curves).flatMap((points) => points.map((point) => point[1]));
-    const low = Math.min(...values);
-    const high = Math.max(...values);
+  // How curves are drawn, as the person chose; the page remembers it.
+  const choices = { log: true, smooth: false };
+  for (const name of Object.keys(choices)) {
+    try { choices[name] = JSON.parse(localStorage[`wug-live-${name}`] ?? choices[name]); } catch { /* none */ }
+  }
+  const redraws = new Set();
+  function switchFor(name, words) {
+    const button = make("button", { type: "button", "aria-pressed": String(choices[name]) }, words);
+    button.addEventListener("click", () => {
+      choices[name] = !choices[name];
+      button.setAttribute("aria-pressed", String(choices[name]));
+      try { localStorage[`wug-live-${name}`] = JSON.stringify(choices[name]); } catch { /* none */ }
+      for (const redraw of redraws) redraw();
+    });
+    return button;
+  }
+
+  // A mean that forgets: each point counts for so much of what is shown.
+  const FRESH = 0.25;
+  function smoothed(points) {
+    let mean = points[0]?.[1];
+    return points.map(([step, value]) => {
+      mean += FRESH * (value - mean);
+      return [step, mean];
+    });
+  }
+
+  // Losses are of other sizes than errors, and accuracies go the other way: each has a picture.
+  const kindOf = (name) => (/accuracy|right/.test(name) ? "right answers"
+    : /^train|loss|entropy|penalty|bits|perplexity/.test(name) ? "loss" : "error");
+
+  // One picture of some curves. Pointing at it, or the arrow keys, tells the values of a step.
+  function picture(title, curves, steps) {
+    const names = Object.keys(curves);
+    const values = names.flatMap((name) => curves[name].map((point) => point[1]));
+    const [low, high] = [Math.min(...values), Math.max(...values)];
     const least = Math.min(...values.filter((value) => value > 0));
-    const spread = low >= 0 && high / least > 50;
-    const scale = spread ? (value) => Math.log(Math.max(value, least)) : (value) => value;
+    const isLog = choices.log && low >= 0 && Number.isFinite(least);
+    const scale = isLog ? (value) => Math.log(Math.max(value, least)) : (value) => value;
     const [bottom, top] = [scale(low), scale(high)];
     const x = (step) => (WIDTH * step) / steps;
     const y = (value) => HEIGHT - SPACE
       - (HEIGHT - 2 * SPACE) * (top > bottom ? (scale(value) - bottom) / (top - bottom) : 0.5);
-    const names = Object.keys(curves);
-    const lines = names.map((name, i) => svg("polyline", { class: `curve c${i % 6}`,
-      points: curves[name].map(([step, value]) => `${x(step)},${y(value)}`).join(" ") }));
+    const line = (points, i, faint) => svg("polyline", {
+      class: `curve c${i % 6}${faint ? " faint" : ""}`,
+      points: points.map(([step, value]) => `${x(step)},${y(value)}`).join(" ") });
+    const lines = names.flatMap((name, i) => (choices.smooth
+      ? [line(smoothed(curves[name]), i, false), line(curves[name], i, true)]
+      : [line(curves[name], i, false)]));
     const last = names.map((name) => `${name} ${short(curves[name].at(-1)[1])}`);
     const keys = names.map((name, i) => make("span", { class: `key c${i % 6}` }, last[i]));
     const label = (place, text) => make("span", { class: place }, text);
-    return [
-      make("div", { class: "axes" }, label("high", short(high)), label("low", short(low)),
-        svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img",
-          "aria-label": `${short(low)} to ${short(high)}: ${last.join(", ")}` }, ...lines),
+    const guide = svg("line", { class: "guide", y1: 0, y2: HEIGHT, x1: -9, x2: -9 });
+    const told = make("span", { class: "told" });
+    const box = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", tabindex: "0",
+      preserveAspectRatio: "none",
+      "aria-label": `${title}, ${short(low)} to ${short(high)}: ${last.join(", ")}` },
+    ...lines, guide);
+    const known = [...new Set(names.flatMap((name) => curves[name].map(([step]) => step)))]
+      .sort((a, b) => a - b);
+    let at = known.length;
+    function point(place) {
+      at = Math.max(0, Math.min(place, known.length - 1));
+      const step = known[at];
+      guide.setAttribute("x1", x(step));
+      guide.setAttribute("x2", x(step));
+      names.forEach((name, i) => {
+        const found = curves[name].find(([s]) => s === step);
+        keys[i].textContent = `${name} ${found ? short(found[1]) : "–"}`;
+      });
+      told.textContent = `at step ${step}`;
+    }
+    function leave() {
+      at = known.length;
+      guide.setAttribute("x1", -9);
+      guide.setAttribute("x2", -9);
+      names.forEach((_, i) => { keys[i].textContent = last[i]; });
+      told.textContent = "";
+    }
+    box.addEventListener("pointermove", (event) => {
+      const { left, width } = box.getBoundingClientRect();
+      const step = (steps * (event.clientX - left)) / width;
+      const distance = known.map((one) => Math.abs(one - step));
+      point(distance.indexOf(Math.min(...distance)));
+    });
+    box.addEventListener("pointerleave", leave);
+    box.addEventListener("blur", leave);
+    box.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!by) return;
+      event.preventDefault();
+      point(at + by);
+    });
+    return make("div", { class: "picture", "data-kind": title },
+      make("h3", {}, title),
+      make("div", { class: "axes" }, label("high", short(high)), label("low", short(low)), box,
         label("first", "0"), label("last", `step ${steps}`)),
-      make("figcaption", {}, ...keys, spread ? "log scale" : ""),
-    ];
+      make("figcaption", {}, ...keys, told, isLog ? "" : " linear axis"));
+  }
+
+  function pictures(curves, steps) {
+    const kinds = {};
+    for (const [name, points] of Object.entries(curves)) {
+      (kinds[kindOf(name)] ??= {})[name] = points;
+    }
+    return Object.entries(kinds).map(([title, some]) => picture(title, some, steps));
   }
 
   // The table behind it, the latest values first.
@@ -76,16 +156,21 @@
   }
 
   function growing(name) {
-    const [plot, rows] = [make("div"), make("div", { class: "wide", tabindex: "0", role: "region",
+    const [plot, rows] = [make("div", { class: "pictures" }), make("div", { class: "wide", tabindex: "0", role: "region",
       "aria-label": `Values of ${name}` })];
     const details = make("details", { class: "behind" }, make("summary", {}, "Latest values"), rows);
-    let curves = {};
+    let [curves, total] = [{}, 1];
     const fill = () => { if (details.open) rows.replaceChildren(table(curves)); };
+    // Somebody who looks at a value keeps it; new ones are drawn after that.
+    const draw = () => {
+      if (!plot.matches(":hover, :focus-within")) plot.replaceChildren(...pictures(curves, total));
+    };
     const update = (given, steps) => {
-      curves = given;
-      plot.replaceChildren(...picture(curves, steps));
+      [curves, total] = [given, steps];
+      draw();
       fill();
     };
+    redraws.add(draw);
     details.addEventListener("toggle", fill);
     return { figure: make("figure", { class: "growing" }, plot, details), update };
   }
@@ -154,6 +239,9 @@
     get("said").textContent = busy ? `${busy} run${busy > 1 ? "s" : ""} at work.`
       : "Nothing is at work. What you start with wug run appears here.";
   }
+
+  get("live").before(make("div", { class: "chips", role: "group", "aria-label": "Curves" },
+    switchFor("log", "Logarithmic axis"), switchFor("smooth", "Smooth")));
 
   const source = new EventSource("live/events");
   source.addEventListener("runs", (event) => show(JSON.parse(event.data)));

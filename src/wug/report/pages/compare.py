@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from wug.report.cells import label, measures, name_of, ratio, words
-from wug.report.charts import Chart, diverging, heat_map
+from wug.report.charts import Chart, diverging, heat_map, pale
 from wug.report.markup import Markup, json_block, markup, slug, tag
 from wug.report.page import Page, PageKind
 from wug.report.sources import RunSource, Sources
@@ -25,9 +25,11 @@ SLACK = 1e-9
 
 def make(sources: Sources) -> Iterator[Page]:
     """Yield the one page, if an experiment has two runs or more."""
-    several = {key: runs for key, runs in sources.experiments.items() if len(runs) > 1}
-    if not several:
+    found = [(key, runs) for key, runs in sources.experiments.items() if len(runs) > 1]
+    if not found:
         return
+    # The page opens with the two runs that have most to compare.
+    several = dict(sorted(found, key=lambda one: -min(len(run.records) for run in one[1][:2])))
     data = {slug(key): experiment_data(runs) for key, runs in several.items()}
     choices = [
         choice("Experiment", "experiment", [(slug(k), r[0].title) for k, r in several.items()]),
@@ -196,7 +198,7 @@ def chart(
         name=name or slug(f"compare-{runs[0].experiment}"),
         title=title,
         about=ABOUT,
-        spec=heat_map(lines, columns, diverging(1.0), "abs(datum.colour) < 0.6", TIPS),
+        spec=heat_map(lines, columns, diverging(1.0), pale(1.0), TIPS),
         fields=FIELDS,
         headings=HEADINGS,
         rows=rows or [],

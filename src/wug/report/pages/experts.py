@@ -15,7 +15,7 @@ from wug.report.catalog import UnfitError, texts
 from wug.report.charts import BLUE, Chart, field, ordered, switch, tips
 from wug.report.markup import Markup, data_table, markup, slug, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources, network_name
+from wug.report.sources import RunSource, Sources
 from wug.report.trace_pages import trace_pages
 
 KIND = "experts"
@@ -40,6 +40,8 @@ ACTIVE = (
 USED_FIELDS, USED_HEADINGS = ("layer", "rank", "share"), ("layer", "rank", "share of the weights")
 MAP_FIELDS, MAP_HEADINGS = ("row", "column", "value"), ("expert", "beside", "share")
 ACTIVE_FIELDS = ("layer", "mean", "low", "high", "units")
+# Below it, the words above a chart of few layers become a column of their own.
+LEAST_WIDTH = 420
 ACTIVE_HEADINGS = ("layer", "active units", "", "", "hidden units")
 
 
@@ -70,9 +72,9 @@ def body(run: RunSource) -> Markup:
         except UnfitError as error:
             left_out.append(tag("li", f"{trace.name}: {error}"))
             continue
-        panels.append(tag("div", inside, data_title=network_name(trace)))
+        panels.append(tag("div", inside, data_title=run.name_of(trace)))
         if found.weights is not None:
-            summary.append((network_name(trace), *numbers(found)))
+            summary.append((run.name_of(trace), *numbers(found)))
     headings = ("network", "evenness, worst layer", "largest share of an expert",
                 "same experts at repeats")  # fmt: skip
     table = data_table(headings, summary, caption="Collapse as numbers", numeric=(1, 2, 3))
@@ -290,7 +292,7 @@ def active_chart(found: Experts) -> Chart:
     return Chart(
         name=slug(f"{found.name}-active"), title="Active units of each layer", about=ACTIVE,
         spec=spec, fields=ACTIVE_FIELDS, headings=ACTIVE_HEADINGS, rows=rows,
-        max_width=90 + 34 * len(names),
+        max_width=max(90 + 34 * len(names), LEAST_WIDTH),
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -20,7 +19,14 @@ from wug.report.charts import (
     tips,
 )
 from wug.report.fit_page import LARGEST, SMALLEST_ERROR
-from wug.report.markup import Markup, command_block, data_table, finite, markup, tag
+from wug.report.formula_text import (
+    certificate,
+    constants,
+    number,
+    readable_latex,
+    shortened_numbers,
+)
+from wug.report.markup import Markup, command_block, data_table, markup, tag
 from wug.report.oddities import is_number
 from wug.report.page import Page, PageKind, attempted, facts
 from wug.report.sources import FitSource, Sources
@@ -36,7 +42,8 @@ def make(sources: Sources) -> Iterator[Page]:
     if not sources.fits:
         return
     rows = [
-        (tag("a", fit.data["target"], href=fit.page), tag("code", fit.data["expression"]),
+        (tag("a", fit.data["target"], href=fit.page),
+         tag("code", shortened_numbers(fit.data["expression"])),
          fit.data["status"], fit.name)
         for fit in sources.fits
     ]  # fmt: skip
@@ -49,36 +56,43 @@ def make(sources: Sources) -> Iterator[Page]:
 
 
 def page(fit: FitSource) -> Markup:
-    """Return the page of one fit."""
+    """Return the page of one fit: the formula, how it goes on outside, what is known of it."""
     data = fit.data
-    latex = data.get("latex")
-    formula = tag("span", latex, class_="tex") if isinstance(latex, str) else data["expression"]
+    latex, text = data.get("latex"), shortened_numbers(data["expression"])
+    names = [str(name) for name in data["columns"]]
+    formula = (
+        tag("span", readable_latex(latex, [*names, str(data["target"])]), class_="tex")
+        if isinstance(latex, str)
+        else text
+    )
     charts = list(charts_of(data))
-    inputs = ", ".join(map(str, data["columns"]))
     ranges = [
-        (name, " to ".join(f"{float(limit):.6g}" for limit in (limits[0], limits[-1])))
+        (name, " to ".join(number(limit) for limit in (limits[0], limits[-1])))
         for name, limits in data["ranges"].items()
         if isinstance(limits, list) and limits and all(map(is_number, limits))
     ]
     given = data.get("notices")
     notices = [tag("li", notice) for notice in given] if isinstance(given, list) else []
-    certificate = data.get("certificate")
+    proof = data.get("certificate")
+    proven = [tag("li", line) for line in certificate(proof)] if isinstance(proof, Mapping) else []
+    meaning = data.get("meaning")
     return markup(
         [
             tag("h1", data["target"], " as a formula"),
-            tag("div", tag("span", data["target"], " ="), formula, class_="equation"),
-            tag("pre", data["expression"]),
-            facts([("status", data["status"]), ("inputs", inputs), ("rows", data.get("rows"))]),
+            tag("div", tag("span", data["target"], " ="), formula, class_="equation",
+                tabindex="0", role="group", aria_label="Formula"),
+            facts([("status", f"{data['status']}: {meaning}" if meaning else data["status"]),
+                   ("constants", constants(data.get("constants"))),
+                   ("inputs", ", ".join(names)), ("rows", data.get("rows"))]),
             tag("ul", notices) if notices else None,
-            tag("section", tag("h2", "Inside and outside the data"),
-                [chart.to_html() for chart in charts]) if charts else None,
-            tag("section", tag("h2", "The front"), front_table(data)),
-            tag("section", tag("h2", "Certificate"),
-                tag("pre", json.dumps(finite(certificate), indent=1, ensure_ascii=False)))
-            if certificate else None,
+            tag("div", [chart.to_html() for chart in charts], class_="beside") if charts else None,
+            tag("section", tag("h2", "Simpler ones, and what they cost"), front_table(data)),
+            tag("section", tag("h2", "What is certain"), tag("ul", proven)) if proven else None,
             tag("section", tag("h2", "How to repeat it"),
                 command_block(str(data["command"])) if data.get("command") else None,
-                facts(ranges), facts([("folder", fit.name)])),
+                facts(ranges), facts([("folder", fit.name)]),
+                tag("details", tag("summary", "The formula as code, with all digits"),
+                    command_block(data["expression"]))),
         ]
     )  # fmt: skip
 
@@ -130,8 +144,8 @@ def rows_of(data: Mapping[str, Any]) -> list[list[Any]]:
 def front_table(data: Mapping[str, Any]) -> Markup:
     """Return the front: no simpler formula has a smaller error."""
     rows = [
-        (tag("code", formula), size, f"{error:.3g}", f"{r2:.5g}" if is_number(r2) else "",
-         "the answer" if chosen else "")
+        (tag("code", shortened_numbers(formula)), size, f"{error:.3g}",
+         f"{r2:.5g}" if is_number(r2) else "", "the answer" if chosen else "")
         for size, error, r2, formula, chosen in rows_of(data)
     ]  # fmt: skip
     return data_table(("formula", "size", "error", "R²", "note"), rows, caption="The front",
@@ -141,8 +155,8 @@ def front_table(data: Mapping[str, Any]) -> Markup:
 def front(data: Mapping[str, Any]) -> Chart | None:
     """Return the error of each formula over its size."""
     rows = [
-        [size, max(error, SMALLEST_ERROR), three_digits(r2) if is_number(r2) else None, formula,
-         chosen]
+        [size, max(error, SMALLEST_ERROR), three_digits(r2) if is_number(r2) else None,
+         shortened_numbers(formula), chosen]
         for size, error, r2, formula, chosen in rows_of(data)
     ]  # fmt: skip
     if not rows:

@@ -14,8 +14,8 @@ from wug.report.catalog import UnfitError, checked_numbers, usable
 from wug.report.charts import Chart, field, ordered, tips
 from wug.report.markup import Markup, data_table, json_block, markup, slug, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources, network_name
-from wug.report.trace_pages import trace_pages
+from wug.report.sources import RunSource, Sources
+from wug.report.trace_pages import chooser, trace_pages
 
 KIND = "memory"
 MOST_STEPS, MOST_CELLS, MOST_HEADS, MOST_WORD, MOST_BITS = 600, 128, 16, 256, 64
@@ -52,7 +52,7 @@ def index(runs: list[RunSource]) -> Markup:
     for run in runs:
         traces = run.traces_of(KIND)
         link = tag("a", run.title, href=run.page_of(KIND))
-        rows.append((link, run.label, len(set(map(network_name, traces))), len(traces)))
+        rows.append((link, run.label, len(set(map(run.name_of, traces))), len(traces)))
     headings = ("experiment", "run", "networks", "problems")
     table = data_table(headings, rows, caption="Runs with memories", numeric=(2, 3))
     return markup([tag("h1", "Memory"), tag("p", LEAD, class_="lead"), table])
@@ -69,26 +69,18 @@ def body(run: RunSource) -> Markup:
         except UnfitError as error:
             left_out.append(f"{trace.name}: {error}")
             continue
-        figures.append(figure(trace, data, notes, hidden=bool(figures)))
+        name = run.name_of(trace)
+        figures.append(figure(trace, name, data, notes, hidden=bool(figures)))
         option = tag("option", problem_text(trace), value=trace.name)
-        groups.setdefault(network_name(trace), []).append(option)
-    options = [tag("optgroup", found, label=name) for name, found in groups.items()]
-    choice = tag("label", "Problem", tag("select", options), class_="choice")
-    problems = [tag("li", line) for line in left_out]
-    return markup(
-        [
-            tag("h1", f"Memory: {run.short_title}"),
-            tag("p", LEAD, class_="lead"),
-            tag("p", tag("a", "All results of this run", href=run.page)),
-            tag("div", choice, figures, class_="switch") if figures else None,
-            tag("section", tag("h2", "Left out"), tag("ul", problems, class_="problems"))
-            if problems
-            else None,
-        ]
-    )
+        groups.setdefault(name, []).append(option)
+    title = tag("h1", f"Memory: {run.short_title}")
+    shown = chooser(run, "Problem", groups, figures, left_out)
+    return markup([title, tag("p", LEAD, class_="lead"), shown])
 
 
-def figure(trace: Trace, data: Mapping[str, Any], notes: list[str], *, hidden: bool) -> Markup:
+def figure(
+    trace: Trace, name: str, data: Mapping[str, Any], notes: list[str], *, hidden: bool
+) -> Markup:
     """Return the place of one player, its data, and the table behind it."""
     headings = ("step", "written most", "read most", "an answer is due")
     rows = [
@@ -100,7 +92,7 @@ def figure(trace: Trace, data: Mapping[str, Any], notes: list[str], *, hidden: b
     table = data_table(headings, rows, caption="Cells by step", numeric=(0,))
     return tag(
         "figure",
-        tag("figcaption", tag("strong", problem_text(trace)), " ", network_name(trace)),
+        tag("figcaption", tag("strong", name), " ", problem_text(trace)),
         tag("div", class_="player"),
         json_block(data),
         [tag("p", note, class_="soft") for note in notes],
@@ -134,12 +126,13 @@ def problem_text(trace: Trace) -> str:
 
 def figures(sources: Sources) -> Iterator[Chart]:
     """Yield where the networks of the first run wrote and read; the rest is for the player."""
-    for trace in (trace for run in sources.runs[:1] for trace in run.traces_of(KIND)):
-        with suppress(UnfitError):  # the page names those
-            yield cell_map(trace, memory_data(trace)[0])
+    for run in sources.runs[:1]:
+        for trace in run.traces_of(KIND):
+            with suppress(UnfitError):  # the page names those
+                yield cell_map(trace, run.name_of(trace), memory_data(trace)[0])
 
 
-def cell_map(trace: Trace, data: Mapping[str, Any]) -> Chart:
+def cell_map(trace: Trace, name: str, data: Mapping[str, Any]) -> Chart:
     """Return how much was written to and read from each cell in each step."""
     cells = [str(cell) for cell in range(1, len(data["writes"][0]) + 1)]
     steps = [str(step) for step in range(1, len(data["writes"]) + 1)]
@@ -175,7 +168,7 @@ def cell_map(trace: Trace, data: Mapping[str, Any]) -> Chart:
     }  # fmt: skip
     return Chart(
         name=slug(f"cells-{trace.name}"), title=problem_text(trace),
-        about=f"{network_name(trace)}: which cells were written (blue) and read (dots) in each "
+        about=f"{name}: which cells were written (blue) and read (dots) in each "
         "step.",
         spec=spec, fields=FIELDS, headings=HEADINGS, rows=rows,
         max_width=LABELS + SQUARE * len(steps),

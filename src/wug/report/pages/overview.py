@@ -1,4 +1,4 @@
-"""The first page: what was run, when, how long, and which claims hold."""
+"""The front page: a network at work that a person can ask, figures at a glance, the experiments."""
 
 from __future__ import annotations
 
@@ -7,110 +7,103 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from wug.report.markup import Markup, data_table, markup, pill, tag, verdict_bar
+from wug.records import kept_accuracy
+from wug.report.asking import asking, choices
+from wug.report.markup import Markup, markup, tag, verdict_bar
 from wug.report.page import Page, PageKind, attempted, duration
-from wug.report.sources import RunSource, Sources
+from wug.report.papers import paper_fold, papers_of
+from wug.report.sources import Sources
+
+HOOK = "This is a wug. Now there is another one. There are two ___."
+TITLE = "A network that learnt the rule, not the list"
+WHAT = (
+    "wug is a Python library for networks that learn the rule: units, routers and memories, tasks "
+    "that test them outside of what they were trained on, an engine that trains thousands of seeds "
+    "on a laptop, and the published numbers and claims beside ours."
+)
 
 
 def make(sources: Sources) -> Iterator[Page]:
     """Yield the one page."""
-    page = attempted("index.html", "Results", partial(body, sources))
-    yield replace(page, body=markup([page.body, problems(sources)]))
+    found = asking(sources)
+    box, scripts = found if found is not None else (None, {})
+    page = attempted("index.html", "Networks that learn the rule", partial(body, sources, box))
+    yield replace(page, body=markup([page.body, problems(sources)]), scripts=scripts)
 
 
-def body(sources: Sources) -> Markup:
+def body(sources: Sources, box: Markup | None) -> Markup:
     """Return what is on the page, but for the problems."""
-    mains = [runs[0] for runs in sources.experiments.values()]
-    verdicts: Counter[str] = Counter()
-    for run in mains:
-        verdicts.update(run.verdicts)
-    parts = [
-        tag("h1", "Results"),
-        tiles(sources, verdicts),
-        tag("section", tag("h2", "Runs"), run_table(sources)) if sources.runs else None,
-        claims(mains) if verdicts else None,
-    ]
-    return markup(parts)
-
-
-def tile(value: object, name: str) -> Markup:
-    """Return one number with what it counts."""
-    return tag("div", tag("dt", name), tag("dd", value))
-
-
-def tiles(sources: Sources, verdicts: Counter[str]) -> Markup:
-    """Return the numbers at a glance."""
-    runs = sources.runs
-    numbers = [
-        tile(f"{len(sources.experiments):,}", "experiments"),
-        tile(f"{len(runs):,}", "runs"),
-        tile(f"{sum(run.num_records for run in runs):,}", "trainings"),
-        tile(duration(sum(run.seconds for run in runs)), "of computing"),
-    ]
-    if sources.fits:
-        numbers.append(tile(len(sources.fits), "formulas"))
-    total = sum(verdicts.values())
-    words = ", ".join(f"{verdicts[name]} {name}" for name in ("held", "broken", "undecided"))
-    bar = [tag("p", f"{total} claims of the papers: {words}"), verdict_bar(verdicts)]
+    hero = (
+        [tag("p", HOOK, class_="hook"), tag("h1", TITLE), box]
+        if box is not None
+        else [tag("p", HOOK, class_="hook"), tag("h1", "Networks that learn the rule")]
+    )
+    folds = [paper_fold(paper) for paper in papers_of(sources)]
     return markup(
-        [tag("dl", numbers, class_="tiles"), tag("div", bar, class_="glance") if total else None]
+        [
+            tag("div", hero, class_="hero"),
+            tag("section", tag("p", WHAT, class_="lead"), figures(sources), id="claims"),
+            tag("section", tag("h2", "Experiments by paper"), folds, id="runs") if folds else None,
+        ]
     )
 
 
-def run_table(sources: Sources) -> Markup:
-    """Return one line for each run."""
-    rows: list[tuple[object, ...]] = []
-    for runs in sources.experiments.values():
-        for run in runs:
-            agree, compared = run.table.agreement()
-            rows.append(
-                (
-                    [tag("a", run.title, href=run.page), tag("small", run.experiment)],
-                    run.label,
-                    f"{run.num_records:,}",
-                    tag("td", duration(run.seconds), class_="number", data_sort=run.seconds),
-                    tag(
-                        "td", run.finished or ("packed" if run.num_records else "–"), class_="date"
-                    ),
-                    f"{agree} of {compared}" if compared else "",
-                    tag("td", verdict_bar(run.verdicts), data_sort=run.verdicts["held"]),
-                    notes(run),
-                )
-            )
-    headings = ["experiment", "run", "trainings", "time", "finished", "cells that agree",
-                "claims", "notes"]  # fmt: skip
-    if not any(row[-1] for row in rows):
-        headings, rows = headings[:-1], [row[:-1] for row in rows]
-    return data_table(headings, rows, caption="Runs", numeric=(2, 3, 5), name="runs")
+def figure(value: object, words: object, href: str, below: object = None) -> Markup:
+    """Return one headline figure, which leads to where it is from."""
+    return tag("a", tag("b", value), tag("span", words), below, href=href, class_="headline")
 
 
-def notes(run: RunSource) -> str:
-    """Say what a person should look at."""
-    count = len(run.problems) + len(run.odd)
-    return f"{count} problem{'s' if count != 1 else ''}" if count else ""
+def figures(sources: Sources) -> Markup:
+    """Return the four figures at a glance; those that nothing is known of are left out."""
+    kinds = (agreement, generalisation, claims, trainings)
+    found = [made for made in (kind(sources) for kind in kinds) if made is not None]
+    return tag("div", found, class_="headlines")
 
 
-def claims(runs: list[RunSource]) -> Markup:
-    """Return all claims of the experiments' first runs."""
-    rows = [
-        (
-            claim["statement"],
-            tag("td", pill(claim["ours"]["verdict"]), data_sort=claim["ours"]["verdict"]),
-            tag("td", pill(claim["published"]["verdict"]),
-                data_sort=claim["published"]["verdict"]),
-            claim["source"],
-            tag("a", run.experiment, href=run.page),
-        )
-        for run in runs
-        for claim in run.catalog["claims"]
-    ]  # fmt: skip
-    rows.sort(key=lambda row: ("broken" not in row[1], "undecided" not in row[1]))
-    headings = ("claim", "our results", "published numbers", "source", "experiment")
-    return tag(
-        "section",
-        tag("h2", "Claims"),
-        data_table(headings, rows, caption="Claims of the papers", name="claims"),
-    )
+def agreement(sources: Sources) -> Markup | None:
+    """Return how many published success rates ours agree with."""
+    counted = [(run.table.agreement(), run) for run in sources.mains]
+    agree, compared = (sum(pair[place] for pair, _ in counted) for place in (0, 1))
+    if not compared:
+        return None
+    most = max(counted, key=lambda one: one[0][1])[1]
+    words = "published success rates that ours agree with, by 95 % intervals"
+    return figure(f"{agree} of {compared}", words, most.page)
+
+
+def generalisation(sources: Sources) -> Markup | None:
+    """Return how a router does on problems that are longer than those of training."""
+    for run, router, _, problem in choices(sources)[:1]:
+        accuracy, levels = kept_accuracy(router.about), problem["levels"]
+        if accuracy is not None and {"train", "test"} <= levels.keys():
+            train, test = levels["train"][1], " and ".join(map(str, levels["test"]))
+            words = f"right at {problem['level']} {test}, trained up to {train}: {run.short_title}"
+            kind = "routing" if run.traces_of("routing") else "run"
+            return figure(f"{100 * accuracy:.3g} %", words, run.page_of(kind))
+    return None
+
+
+def claims(sources: Sources) -> Markup | None:
+    """Return how many claims of the papers are decided."""
+    verdicts: Counter[str] = Counter()
+    for run in sources.mains:
+        verdicts.update(run.verdicts)
+    if not verdicts:
+        return None
+    words = "claims of the papers: held, broken, undecided"
+    return figure(sum(verdicts.values()), words, "claims.html", verdict_bar(verdicts))
+
+
+def trainings(sources: Sources) -> Markup | None:
+    """Return how many trainings there are, and what they cost."""
+    runs = [run for run in sources.runs if not run.is_smoke]
+    count = sum(run.num_records for run in runs)
+    if not count:
+        return None
+    cost = duration(sum(run.seconds for run in runs))
+    ranked = any(run.records for run in sources.mains)
+    href = "leaderboard.html" if ranked else sources.mains[0].page
+    return figure(f"{count:,}", f"trainings, {cost} of computing", href)
 
 
 def problems(sources: Sources) -> Markup:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 
 from wug.records import Record, group_by
 from wug.report.cells import label, measures, tables
 from wug.report.charts import Chart, switch
+from wug.report.claims import claim_item
 from wug.report.levels import by_level, by_type
 from wug.report.markup import (
     Markup,
@@ -16,12 +17,15 @@ from wug.report.markup import (
     data_table,
     finite,
     markup,
-    pill,
     tag,
     verdict_bar,
 )
+from wug.report.mask_records import masked_cells
 from wug.report.page import Page, PageKind, attempted, duration, facts
-from wug.report.sources import RunSource, Sources
+from wug.report.papers import papers_of
+from wug.report.series import success_series
+from wug.report.sources import RunSource, Sources, unit_page
+from wug.report.table_text import formulas
 from wug.report.trainings import curves, solved_runs
 from wug.stats.comparison_table import rows_of_data
 from wug.stats.measures import Measure
@@ -31,18 +35,42 @@ MOST_LETTERS = 4000
 
 def make(sources: Sources) -> Iterator[Page]:
     """Yield a page for each run."""
-    for runs in sources.experiments.values():
+    papers = {item.key: paper for paper in papers_of(sources) for item in paper.items}
+    for key, runs in sources.experiments.items():
+        target = str(sources.registered.get(key, {}).get("target") or "").partition(":")[0]
+        code = f"src/{target.replace('.', '/')}.py" if target else ""
+        paper = papers[key]
+        link = tag("a", paper.cited or paper.title, href=paper.page)
         for run in runs:
-            yield attempted(run.page, run.title, partial(body, run, runs))
+            make_body = partial(body, run, tuple(runs), code, link)
+            yield attempted(run.page, run.title, make_body)
 
 
-def body(run: RunSource, siblings: list[RunSource]) -> Markup:
-    """Return what is on the page."""
-    parts = (results, claims, trainings, how, other_records, left_out)
-    return markup([head(run, siblings), *(part(run) for part in parts)])
+@lru_cache(maxsize=500)
+def body(run: RunSource, siblings: tuple[RunSource, ...], code: str, paper: Markup) -> Markup:
+    """Return what is on the page; made once, as it is most of the work of a site.
+
+    Args:
+        run: The run.
+        siblings: All runs of its experiment.
+        code: The file of the experiment, if it is one of ours.
+        paper: A link to the page of its paper.
+    """
+    parts = (results, claims, found_formulas, trainings, how, other_records, left_out)
+    return markup([head(run, siblings, code, paper), *(part(run) for part in parts)])
 
 
-def head(run: RunSource, siblings: list[RunSource]) -> Markup:
+def networks_of(run: RunSource) -> Markup:
+    """Return links to the pages of the units and models that were trained."""
+    units = run.catalog.get("row_units", {})
+    rows = dict.fromkeys(cell.row[0] for cell in run.table.shown() if cell.ours is not None)
+    names = {unit["key"]: unit["name"] for unit in run.catalog["units"]}
+    keys = dict.fromkeys(units.get(row, row) for row in rows)
+    links = [tag("a", names.get(key) or key, href=unit_page(key)) for key in keys]
+    return Markup(" · ".join(links))
+
+
+def head(run: RunSource, siblings: tuple[RunSource, ...], code: str, paper: Markup) -> Markup:
     """Return the title, and what the run was."""
     others = [
         tag("a", other.label, href=other.page, aria_current="page" if other is run else None)
@@ -50,8 +78,8 @@ def head(run: RunSource, siblings: list[RunSource]) -> Markup:
     ]
     agree, compared = run.table.agreement()
     seeds = len({record.seed for record in run.records})
-    known = ("routing", "memory", "symbols", "writing", "experts")
-    kinds = [kind for kind in known if run.traces_of(kind)]
+    known = ("routing", "memory", "symbols", "writing", "experts", "digits")
+    kinds = [kind for kind in known if run.traces_of(kind)] + ["masks"] * bool(masked_cells(run))
     inside = Markup(" · ".join(tag("a", kind, href=run.page_of(kind)) for kind in kinds))
     about = [
         ("experiment", run.experiment),
@@ -62,6 +90,9 @@ def head(run: RunSource, siblings: list[RunSource]) -> Markup:
         ("claims", verdict_bar(run.verdicts) if run.verdicts else ""),
         ("records", " = ".join((run.name, *run.copies))),
         ("inside the networks", inside),
+        ("paper", paper),
+        ("code", code),
+        ("models", networks_of(run)),
     ]
     return markup(
         [
@@ -146,27 +177,20 @@ def claims(run: RunSource) -> Markup:
     )
 
 
-def claim_item(claim: Mapping[str, object]) -> Markup:
-    """Return one claim."""
-    sides = []
-    for who, name in (("ours", "our results"), ("published", "published numbers")):
-        judged = claim[who]
-        if isinstance(judged, Mapping):
-            evidence = tag("ul", [tag("li", item) for item in judged["evidence"]])
-            title = tag("h4", name, " ", pill(judged["verdict"]))
-            sides.append(tag("div", title, evidence if judged["evidence"] else None))
-    verdict = claim["ours"]["verdict"]  # type: ignore[index]
-    summary = tag(
-        "summary", pill(verdict), tag("span", claim["statement"]), tag("small", claim["source"])
-    )
-    return tag("details", summary, tag("div", sides, class_="evidence"), data_verdict=verdict)
+def found_formulas(run: RunSource) -> Markup:
+    """Return the formulas that networks were found to be."""
+    rows = [(where, tag("code", text)) for where, text in formulas(run.records)]
+    if not rows:
+        return Markup()
+    table = data_table(("training", "formula"), rows, caption="Formulas", name="formulas")
+    return tag("section", tag("h2", "What the networks spell"), table)
 
 
 def trainings(run: RunSource) -> Markup:
     """Return when trainings were solved, how far networks get, and the learning curves."""
     solved, levels, lines = solved_runs(run), list(by_level(run)), list(curves(run))
-    types = by_type(run)
-    levels += [types] if types is not None else []
+    further = (success_series(run), by_type(run))
+    levels += [chart for chart in further if chart is not None]
     if solved is None and not levels and not lines:
         return Markup()
     return tag(

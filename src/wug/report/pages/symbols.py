@@ -15,12 +15,14 @@ from wug.report.catalog import UnfitError, texts
 from wug.report.charts import Chart, diverging, field, ordered, tips
 from wug.report.markup import Markup, data_table, markup, slug, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources, network_name
+from wug.report.sources import RunSource, Sources
 from wug.report.trace_pages import trace_pages
 
 KIND = "symbols"
 MOST_FUNCTIONS, MOST_SYMBOLS = 64, 32
 SQUARE, LABELS = 10, 34
+# From this agreement of clusters and groups on, a symbol has several spellings.
+SPLIT = 0.5
 FIELDS = ("row", "column", "value")
 HEADINGS = ("function", "and", "similarity")
 
@@ -57,14 +59,16 @@ def index(runs: list[RunSource]) -> Markup:
 
 def body(run: RunSource) -> Markup:
     """Return the maps and tables of each network."""
-    panels, left_out = [], []
+    shown, left_out = [], []
     for trace in run.traces_of(KIND):
         try:
-            inside = network(checked(trace))
+            found = checked(trace)
         except UnfitError as error:
             left_out.append(tag("li", f"{trace.name}: {error}"))
             continue
-        panels.append(tag("div", inside, data_title=network_name(trace)))
+        shown.append((float(np.max(found.agreement)), run.name_of(trace), found))
+    shown.sort(key=lambda one: -one[0])  # where there is most to see
+    panels = [tag("div", network(found), data_title=name) for _, name, found in shown]
     return markup(
         [
             tag("h1", f"Symbols: {run.short_title}"),
@@ -152,14 +156,45 @@ def checked(trace: Trace) -> Symbols:
 
 def network(found: Symbols) -> Markup:
     """Return the maps and the table of one network."""
+    first = int(np.argmax(found.agreement))
+    ordered_maps = sorted(zip(-found.agreement, range(len(found.symbols)), strict=True))
+    charts = [similarity_map(found, symbol).to_html() for _, symbol in ordered_maps]
     return markup(
         [
-            tag("div", [chart.to_html() for chart in maps(found)], class_="beside"),
+            tag("p", tag("b", "Where to look: "), where_to_look(found, first)),
+            tag("div", charts, class_="beside"),
             tag("h2", "Which clusters fit together"),
             tag("p", COMPATIBILITY, class_="soft"),
             compatibility_table(found),
         ]
     )
+
+
+def where_to_look(found: Symbols, symbol: int) -> str:
+    """Say which map tells most, and what is seen there."""
+    name, agreement = found.symbols[symbol], float(found.agreement[symbol])
+    values, group = found.similarities[symbol], found.group
+    same = group[:, None] == group[None, :]
+    alike, unlike = values[same & ~np.eye(len(group), dtype=bool)], values[~same]
+    means = [float(np.nanmean(one)) if one.size else float("nan") for one in (alike, unlike)]
+    shares = found.compatibility[np.isfinite(found.compatibility)]
+    lowest = ""
+    if shares.size:
+        percent = f"{100 * shares.min():.0f} %"
+        lowest = f" In the table below, the worst pair of cluster and group has {percent} right."
+    if agreement > SPLIT:
+        seen = (
+            f"symbol {name}, first below. Its blue squares are the groups of functions "
+            f"({agreement:.2f} of 1): functions of one group write it alike ({means[0]:.2f} on "
+            f"average), those of another otherwise ({means[1]:.2f}). It has a spelling for each."
+        )
+    else:
+        seen = (
+            f"symbol {name}, first below, where clusters follow the groups most, and hardly do "
+            f"({agreement:.2f} of 1): functions of one group write it {means[0]:.2f} alike, those "
+            f"of another {means[1]:.2f}. The group of a function makes no difference."
+        )
+    return seen + lowest
 
 
 def maps(found: Symbols) -> list[Chart]:

@@ -1,74 +1,147 @@
-"""One page for each unit or model: its equation, how it fails, all its results."""
+"""One page for each unit or model: equation, how it fails, how it does, how it is called."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from wug.report.cells import label, words
-from wug.report.markup import Markup, data_table, markup, tag
+from wug.report.markup import Markup, coded, command_block, data_table, markup, tag
 from wug.report.page import Page, PageKind, attempted, facts
+from wug.report.papers import Paper, papers_of
 from wug.report.sources import RunSource, Sources, unit_page
+from wug.report.standings import Contest, by_claim
+from wug.report.tracks import legend, scale_of, track
 from wug.stats.comparison_table import TableCell
 from wug.stats.interval import Estimate
 
+Cells = list[tuple[RunSource, TableCell]]
+MOST_CASES = 6
+
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Yield the list and a page for each unit or model with results."""
-    found: dict[str, list[tuple[RunSource, TableCell]]] = {}
-    for run in sources.runs:
-        for cell in run.table.shown():
-            if cell.ours is not None:
-                key = run.catalog.get("row_units", {}).get(cell.row[0], cell.row[0])
-                found.setdefault(key, []).append((run, cell))
-    keys = sorted(found, key=lambda key: (key not in sources.entries, key))
-    pages = [(key, sources.entries.get(key, {}), found[key]) for key in keys]
-    if pages:
-        yield Page(path="units.html", title="Units and models", body=index(pages))
+    """Yield the list and a page for each unit or model with results, or that is registered."""
+    found: dict[str, Cells] = {}
+    for run, cell in sources.counted:
+        key = run.catalog.get("row_units", {}).get(cell.row[0], cell.row[0])
+        found.setdefault(key, []).append((run, cell))
+    known = [key for key, entry in sources.entries.items() if "api" in entry]
+    keys = sorted({*found, *known}, key=lambda key: (key not in found, key not in known, key))
+    if not keys:
+        return
+    contests = [one for some in by_claim(sources.mains).values() for one in some]
+    papers = {paper.key: paper for paper in papers_of(sources)}
+    pages = [(key, sources.entries.get(key, {}), found.get(key, [])) for key in keys]
+    yield Page(path="units.html", title="Units and models", body=index(pages))
     for key, entry, cells in pages:
         name = str(entry.get("name") or key)
-        yield attempted(unit_page(key), name, partial(page, key, entry, cells))
+        yield attempted(unit_page(key), name, partial(page, key, entry, cells, contests, papers))
 
 
-def index(pages: list[tuple[str, Mapping[str, Any], list[tuple[RunSource, TableCell]]]]) -> Markup:
+def index(pages: Sequence[tuple[str, Mapping[str, Any], Cells]]) -> Markup:
     """Return the list of all."""
     rows = []
     for key, entry, cells in pages:
         solved = sum(cell.ours.successes for _, cell in cells if cell.ours)
         trials = sum(cell.ours.trials for _, cell in cells if cell.ours)
         experiments = len({run.experiment for run, _ in cells})
+        share = f"{100 * solved / trials:.0f} %" if trials else ""
         rows.append(
             (
                 tag("a", entry.get("name") or key, href=unit_page(key)),
-                key,
+                entry.get("kind", ""),
                 entry.get("summary", ""),
-                experiments,
-                f"{trials:,}",
-                tag("td", f"{100 * solved / trials:.0f} %", class_="number",
-                    data_sort=solved / trials),
+                experiments or "",
+                f"{trials:,}" if trials else "",
+                tag("td", share, class_="number", data_sort=solved / trials if trials else -1),
             )
-        )  # fmt: skip
-    headings = ("name", "key", "what it is", "experiments", "trainings", "solved")
+        )
+    headings = ("name", "kind", "what it is", "experiments", "trainings", "solved")
     table = data_table(headings, rows, caption="Units and models", numeric=(3, 4, 5), name="units")
-    return markup([tag("h1", "Units and models"), table])
+    lead = (
+        "Units compute one operation and spell a formula; models are whole networks. Each has a "
+        "page: its equation, how it fails, how it does here, and how it is called."
+    )
+    return markup([tag("h1", "Units and models"), tag("p", lead, class_="lead"), table])
 
 
-def page(key: str, entry: Mapping[str, Any], cells: list[tuple[RunSource, TableCell]]) -> Markup:
+def page(
+    key: str,
+    entry: Mapping[str, Any],
+    cells: Cells,
+    contests: Sequence[Contest],
+    papers: Mapping[str, Paper],
+) -> Markup:
     """Return the page of one."""
     equation = entry.get("equation") or ""
     modes = [tag("li", mode) for mode in entry.get("failure_modes") or ()]
+    api = entry.get("api") or {}
+    cited = [
+        tag("a", papers[name].cited or name, href=papers[name].page) if name in papers else name
+        for name in entry.get("references") or ()
+    ]
+    references = [part for one in cited for part in (one, ", ")][:-1]
+    about = [("key", key), ("papers", references), ("source", api.get("file")),
+             ("cite", f"wug cite {key}" if api else None)]  # fmt: skip
     return markup(
         [
             tag("h1", entry.get("name") or key),
             tag("p", entry.get("summary", ""), class_="lead"),
-            tag("div", tag("span", equation, class_="tex"), class_="equation")
+            tag(
+                "div",
+                tag("span", equation, class_="tex"),
+                class_="equation",
+                tabindex="0",
+                role="group",
+                aria_label="Equation",
+            )
             if equation
             else None,
-            facts([("key", key), ("references", ", ".join(entry.get("references") or ()))]),
+            facts(about),
             tag("section", tag("h2", "How it fails"), tag("ul", modes)) if modes else None,
-            tag("section", tag("h2", "Results"), result_table(key, cells)),
+            picture(key, contests),
+            calling(api) if api else None,
+            tag("section", tag("h2", "All results"), result_table(key, cells)) if cells else None,
         ]
+    )
+
+
+def picture(key: str, contests: Sequence[Contest]) -> Markup | None:
+    """Return how it does in each experiment, inside and outside of what it was trained on."""
+    lines = []
+    for contest in contests:
+        mine = [one for one in contest.standings if one.model.unit == key]
+        scale, ranks = scale_of(contest), [group[0].model.unit for group in contest.folded]
+        for standing in mine[:MOST_CASES]:
+            title = contest.run.short_title
+            case = f" {standing.model.row}" if standing.model.row != key else ""
+            rank = f"{1 + ranks.index(key)} of {len(ranks)}" if standing is mine[0] else ""
+            name = tag("span", title, tag("small", case), class_="who")
+            place = tag("small", rank, class_="rank")
+            lines.append(
+                tag("div", name, track(contest, standing, scale), place, class_="line ranks")
+            )
+    if not lines:
+        return None
+    return tag("section", tag("h2", "How it does"), legend(), tag("div", lines, class_="does"))
+
+
+def calling(api: Mapping[str, Any]) -> Markup:
+    """Return how it is called, its arguments, and where it departs from its paper."""
+    pairs = [(tag("dt", name), tag("dd", coded(text))) for name, text in api.get("arguments", ())]
+    departures = api.get("departures")
+    return tag(
+        "section",
+        tag("h2", "How it is called"),
+        command_block(str(api.get("signature", ""))),
+        tag("dl", pairs, class_="arguments") if pairs else None,
+        facts([("shape", api.get("shape"))]),
+        tag("h3", "Example") if api.get("example") else None,
+        tag("pre", api["example"]) if api.get("example") else None,
+        (tag("h3", "Departures from the paper"), tag("p", coded(departures)))
+        if departures
+        else None,
     )
 
 

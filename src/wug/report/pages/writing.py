@@ -12,8 +12,8 @@ from wug.records import Trace
 from wug.report.catalog import UnfitError, texts
 from wug.report.markup import Markup, data_table, json_block, markup, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources, network_name
-from wug.report.trace_pages import trace_pages
+from wug.report.sources import RunSource, Sources
+from wug.report.trace_pages import chooser, trace_pages
 
 KIND = "writing"
 MOST_TOKENS, MOST_LAYERS, MOST_EXAMPLES = 600, 32, 100
@@ -58,23 +58,12 @@ def body(run: RunSource) -> Markup:
             except UnfitError as error:
                 left_out.append(f"{name}: {error}")
                 continue
-            figures.append(figure(name, trace, example, data, notes, hidden=bool(figures)))
+            figures.append(figure(run, name, trace, example, data, notes, hidden=bool(figures)))
             option = tag("option", option_text(example, data), value=name)
-            groups.setdefault(network_name(trace), []).append(option)
-    options = [tag("optgroup", found, label=name) for name, found in groups.items()]
-    choice = tag("label", "Example", tag("select", options), class_="choice")
-    problems = [tag("li", line) for line in left_out]
-    return markup(
-        [
-            tag("h1", f"Writing: {run.short_title}"),
-            tag("p", LEAD, class_="lead"),
-            tag("p", tag("a", "All results of this run", href=run.page)),
-            tag("div", choice, figures, class_="switch") if figures else None,
-            tag("section", tag("h2", "Left out"), tag("ul", problems, class_="problems"))
-            if problems
-            else None,
-        ]
-    )
+            groups.setdefault(run.name_of(trace), []).append(option)
+    title = tag("h1", f"Writing: {run.short_title}")
+    shown = chooser(run, "Example", groups, figures, left_out)
+    return markup([title, tag("p", LEAD, class_="lead"), shown])
 
 
 def listed(trace: Trace) -> list[Mapping[str, Any]]:
@@ -85,12 +74,12 @@ def listed(trace: Trace) -> list[Mapping[str, Any]]:
 
 
 def figure(
-    name: str, trace: Trace, example: Mapping[str, Any], data: Mapping[str, Any],
+    run: RunSource, name: str, trace: Trace, example: Mapping[str, Any], data: Mapping[str, Any],
     notes: list[str], *, hidden: bool,
 ) -> Markup:  # fmt: skip
     """Return the place of one player, and its data."""
     kind, group = trace.about.get("groups"), example.get("group")
-    about = f"{network_name(trace)}, {kind} {group}" if group else network_name(trace)
+    about = f"{run.name_of(trace)}, {kind} {group}" if group else run.name_of(trace)
     return tag(
         "figure",
         tag("figcaption", tag("strong", " ".join(data["source"][1:-1])), " ", about),
