@@ -66,7 +66,7 @@ def values(table: ResultTable, field: str) -> list[str]:
 
 def unit_link(key: str, root: str) -> str:
     """Return a Markdown link to a unit's page."""
-    return f"[{index.entry('unit', key).name}]({root}units/{key}.md)"
+    return f"[{index.entry('unit', key).name}]({root}../src/wug/units/{key}.py)"
 
 
 def named(markdown: str, root: str) -> str:

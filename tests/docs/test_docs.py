@@ -9,14 +9,19 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from accessibility import complaints
+from chromium import chromium
 
+import wug
 from wug.cli.cite import bibliography
 from wug.cli.main import VERBS
 from wug.core import index
 from wug.sources.catalog import catalog
 
 ROOT = Path(__file__).parents[2]
-MISSING = [name for name in ("mkdocs", "material", "latex2mathml") if find_spec(name) is None]
+MISSING = [name for name in ("mkdocs", "material", "mkdocstrings") if find_spec(name) is None]
+# With one, the theme lets the keyboard move code that is wider than the page.
+MOUSE = "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4"
 needs_mkdocs = pytest.mark.skipif(
     bool(MISSING), reason=f"the docs extra is not installed (no {', '.join(MISSING)})"
 )
@@ -57,14 +62,48 @@ class Loads(html.parser.HTMLParser):
 
 
 @needs_mkdocs
-def test_every_unit_and_experiment_has_a_page(site):
+def test_every_experiment_has_a_page_and_every_unit_leads_to_its_own(site):
     for entry in index.entries("unit"):
         page = (site / "units" / f"{entry.key}.html").read_text(encoding="utf-8")
-        assert "<math" in page and "<h2" in page
-        for reference in entry.references:
-            assert reference in bibliography() and reference in page
+        assert f"url=../example/unit-{entry.key}.html" in page  # an address of before
+        assert all(reference in bibliography() for reference in entry.references)
     for entry in index.entries("experiment"):
         assert (site / "experiments" / f"{entry.key}.html").exists()
+
+
+@needs_mkdocs
+def test_every_public_name_is_in_the_reference(site):
+    text = "".join(page.read_text("utf-8") for page in (site / "api").glob("*.html"))
+    targets = [
+        entry.target.replace(":", ".")
+        for kind in ("unit", "layer", "model", "task", "analysis")
+        for entry in index.entries(kind)
+    ]
+    functions = [f"{module}.{name}" for name, module in wug._FUNCTIONS.items()]
+    assert [name for name in (*targets, *functions) if f'id="{name}"' not in text] == []
+
+
+@needs_mkdocs
+def test_docs_and_results_are_one_site(site):
+    results = (site / "example" / "index.html").read_text(encoding="utf-8")
+    assert '<a href="../index.html">Docs</a>' in results
+    assert 'href="example/index.html"' in (site / "index.html").read_text(encoding="utf-8")
+    assert 'src="assets/front.png"' in (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_pages_are_whole_in_the_repository():
+    """What is made of records and code stands in the files: python docs/fill.py writes it."""
+    assert run("docs/fill.py", "--check") == "out of date: none\n"
+
+
+def test_links_of_pages_lead_to_files_of_the_repository():
+    missing = []
+    for page in [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/experiments/*.md")]:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#\s]+)", text):
+            if not re.match(r"https?:|mailto:", target) and not (page.parent / target).exists():
+                missing.append(f"{page.name}: {target}")
+    assert missing == []
 
 
 @needs_mkdocs
@@ -83,6 +122,21 @@ def test_nothing_is_loaded_from_elsewhere(site):
 def test_markers_are_filled_and_sources_stay_out(site):
     assert not [page for page in site.rglob("*.html") if "<!-- wug:" in page.read_text("utf-8")]
     assert not [*site.rglob("*.py"), *site.rglob("*.pyc")]
+
+
+@needs_mkdocs
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_everybody_can_read_them(site, width, scheme):
+    found = {}
+    with chromium("file:", MOUSE) as browser:
+        media = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+        browser.resize(width, 900)
+        for name in ("index", "routing", "command-line", "api/estimators", "which-unit"):
+            browser.visit((site / f"{name}.html").as_uri())
+            if said := complaints(browser):
+                found[name] = said
+    assert found == {}
 
 
 @needs_mkdocs
@@ -173,8 +227,8 @@ def test_the_example_of_a_table_is_an_experiment(tmp_path):
 
 def test_the_example_on_text_prints_what_the_page_says():
     text = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
-    script = re.search(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[1]
-    printed = re.search(r"^```text\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[1]
+    shown = r"^```python\n(.*?)^```$\s*^```text\n(.*?)^```$"
+    script, printed = re.search(shown, text, re.DOTALL | re.MULTILINE).groups()
     assert run("-c", script) == printed
 
 

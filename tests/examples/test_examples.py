@@ -1,5 +1,6 @@
 """The examples run as they stand, and end as they say."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -7,7 +8,12 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import torch
+
+from wug.core import index
 from wug.study.card import CardOptions, try_model
+from wug.study.experiment import RunOptions
+from wug.study.own_network import try_own
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,11 +61,51 @@ def test_fit_formula():
     assert diabetes.split()[1] in ("noisy", "incomplete") and len(front) > 1
 
 
+def test_unit_inside():
+    unit, twenty = run_example("unit_inside.py")
+    assert unit == "the unit: 1.0*digit + 1.0*total"
+    # The mean of such sums is 90, and their deviation 13.
+    assert float(re.search(r"off by ([\d.]+)", twenty)[1]) < 8
+
+
 def test_my_model():
     """`wug card examples/my_model.py:BagOfPairs` calls it like this; more in tests/cli."""
     options = CardOptions(model=f"{ROOT / 'examples' / 'my_model.py'}:BagOfPairs")
     try_model(options)
     assert options.row == "bagofpairs"
+
+
+def test_my_unit():
+    """`wug run mistry2022.single_module --unit examples/my_unit.py:Powers` calls it like this."""
+    options = RunOptions(scale="smoke", unit=f"{ROOT / 'examples' / 'my_unit.py'}:Powers")
+    experiment = index.get("experiment", "mistry2022.single_module")(options)
+    try_own(experiment, options)
+    assert {v.labels["unit"] for lot in experiment.lots for v in lot.variants} == {"powers"}
+
+
+def load_example(name):
+    spec = importlib.util.spec_from_file_location(
+        name.removesuffix(".py"), ROOT / "examples" / name
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_planted_masks():
+    """docs/masks.md has its command, which tests/docs/test_commands.py runs."""
+    example = load_example("planted_masks.py")
+    network, functions = example.model(), example.functions()
+    assert functions.keys() == example.truth().keys()
+    for ((x, y),) in functions.values():
+        assert example.score(network(x), y).float().mean() == 1
+
+
+def test_router_masks():
+    example = load_example("router_masks.py")
+    for ((tokens, lengths, answers),) in example.functions().values():
+        with torch.no_grad():
+            assert (example.model()(tokens, lengths).argmax(-1) == answers).all()
 
 
 def test_all_examples_are_tested():

@@ -8,9 +8,10 @@
 //   data.operands    [column]: the columns that it needs (the true dependencies); may be absent
 //   data.threshold   openness above which a column counts as written; 0.2 if absent
 //   data.answer      the right answer, and data.prediction, the network's; may be absent
+//   data.values      [column]: what comes out at it, "" where nothing does; may be absent
 //   data.score       routing score, 0 to 1; null where no gate opened that had to wait
 // Null is as good as absent. Of attention, arcs and openness one must be there.
-// It returns { numSteps, show(step) }, with steps from 1. It needs player.css and, for its colours,
+// It returns { numSteps, show(step), play() }, with steps from 1. It needs player.css and, for its colours,
 // site.css. Labels only ever become text nodes.
 // window.wugRoutingTable(details, data) puts the same numbers as a table into a <details>.
 // On pages of the report every <figure class="routing"> is drawn from the JSON inside it.
@@ -100,15 +101,19 @@
     { x, y, "text-anchor": "middle", ...attributes }, svg("title", {}, label), short(label));
 
   // Where it is narrow, long labels are set smaller.
-  const leastPitch = (columns) => Math.max(28, 4 + 0.7 * room(columns));
+  const leastPitch = (columns) => Math.max(20, 4 + 0.52 * room(columns));
   const fitting = (label, width) =>
     `font-size:${clamp(13 * width / room([label]), 9, 13).toFixed(1)}px`;
+
+  // Where there is little room, the columns before and behind the problem are signs.
+  const narrow = (columns) => columns.map((label) => ({ begin: "‹", end: "›" }[label] ?? label));
 
   // Columns with their gates, arcs of attention above them, the map of all gates beneath.
   function columnsPicture(data, states, width, choose) {
     const { columns, arcs, openness } = data;
     const count = columns.length;
-    const pitch = clamp((width - MARGIN - 2) / count, leastPitch(columns), 84);
+    const pitch = clamp((width - MARGIN - 2) / count, leastPitch(narrow(columns)), 84);
+    const shown = pitch < 40 ? narrow(columns) : columns;
     const gap = pitch > 40 ? 6 : 4;
     const vault = arcs ? clamp(20 + 0.4 * pitch * (count - 1), 64, 170) : 4;
     const top = vault + 6;
@@ -119,7 +124,7 @@
     const left = (column) => middle(column) - (pitch - gap) / 2;
 
     const links = svg("g");
-    const boxes = columns.map((label, i) => {
+    const boxes = shown.map((label, i) => {
       const size = { x: left(i), y: top, width: pitch - gap, height: BOX, rx: 7 };
       const gate = svg("rect", { ...size, class: "gate" });
       const group = svg("g", { class: "column" }, svg("rect", { ...size, class: "back" }), gate,
@@ -194,7 +199,9 @@
   function treePicture(data, states) {
     const { nodes, roots, across, deepest } = layOut(data.operands);
     if (!nodes.size) return null;
-    const body = Math.max(30, room([...nodes.keys()].map((column) => data.columns[column])));
+    const valued = (column) => (data.operands[column].length
+      ? `${data.columns[column]} ${data.values?.[column] ?? ""}`.trim() : data.columns[column]);
+    const body = Math.max(30, room([...nodes.keys()].map(valued)));
     const [tall, down] = [26, deepest > 8 ? 40 : 52];
     const [wide, height] = [(body + 12) * across + 4, down * deepest + 58].map(Math.ceil);
     const at = (node) => [2 + (body + 12) * (node.x + 0.5), 40 + down * node.depth];
@@ -211,7 +218,8 @@
       }
       groups.set(node.column, svg("g", { class: isInput(node.column) ? "node input" : "node" },
         svg("rect", { x: x - body / 2, y: y - tall / 2, width: body, height: tall, rx: 13 }),
-        token(data.columns[node.column], x, y + 4.5)));
+        token(data.columns[node.column], x, y + 4.5, { class: "name" }),
+        ...(data.values ? [token(valued(node.column), x, y + 4.5, { class: "value" })] : [])));
     }
     const answer = roots.length === 1 && typeof data.answer === "string"
       ? [token(`= ${data.answer}`, at(nodes.get(roots[0]))[0], 16, { class: "label" })] : [];
@@ -286,8 +294,27 @@
     });
     slider.addEventListener("input", () => stopAt(slider.valueAsNumber - 1));
     const bar = html("div", { class: "controls" }, play, slider, count);
-    return { bar, count, draw, stopAt, now: () => current };
+    const stepBy = (steps) => stopAt(current + steps);
+    bar.addEventListener("wug:step", ({ detail }) => stepBy(detail));
+    return { bar, count, draw, stopAt, play: () => play.click(), now: () => current };
   }
+
+  // Arrow keys move the first player in sight, wherever the focus is, but for what has its own use
+  // of them.
+  const OWN_ARROWS = "input, select, textarea, [role=tab], [role=region], .plot";
+  document.addEventListener("keydown", (event) => {
+    const steps = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!steps || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.target instanceof Element && event.target.closest(OWN_ARROWS)) return;
+    const inSight = (bar) => {
+      const { top, bottom } = (bar.parentElement ?? bar).getBoundingClientRect();
+      return bar.offsetParent && bottom > 0 && top < innerHeight;
+    };
+    const bar = [...document.querySelectorAll(".controls")].find(inSight);
+    if (!bar) return;
+    bar.dispatchEvent(new CustomEvent("wug:step", { detail: steps }));
+    event.preventDefault();
+  });
 
   const facts = (parts) => html("dl", { class: "facts" }, ...parts.map(([name, value]) =>
     html("div", {}, html("dt", {}, name), html("dd", {}, value))));
@@ -300,7 +327,7 @@
     const opening = states.findIndex((state) => state.fresh.includes(true));
     let [parts, drawnFor, chosen] = [[], 0, null];
 
-    const { bar, count, draw: show, stopAt } = controls(element, numSteps, Math.max(0, opening),
+    const { bar, count, draw: show, stopAt, play } = controls(element, numSteps, Math.max(0, opening),
       showStep);
     const said = html("p", { class: "said", "aria-live": "polite" });
     const stage = html("div", { class: "stage" });
@@ -330,7 +357,7 @@
       drawnFor = width;
       const tree = treePicture(data, states);
       const beside = width - BETWEEN - (tree?.wide ?? 0);
-      const fits = beside > MARGIN + leastPitch(data.columns) * data.columns.length + 2;
+      const fits = beside > MARGIN + leastPitch(narrow(data.columns)) * data.columns.length + 2;
       const columns = columnsPicture(data, states, fits ? beside : width, stopAt);
       const box = (name, { picture }) => html("div", { class: "wide", tabindex: "0",
         role: "region", "aria-label": name }, picture);
@@ -345,7 +372,7 @@
     stopAt(Math.max(0, opening));
     draw();
     new ResizeObserver(draw).observe(stage);
-    return { numSteps, show: (step) => stopAt(step - 1) };
+    return { numSteps, show: (step) => stopAt(step - 1), play };
   };
 
   // The table behind a picture: how far each gate is open, and what its column reads most.

@@ -124,12 +124,33 @@
     choose(0);
   }
 
+  // The part of the address after # holds the page, where all are in one file, and a choice that is
+  // kept: #page.html?choice, or #choice alone.
+  const isOneFile = () => all("main[data-page]").length > 1;
+  const part = (place) => {
+    const [first, second = ""] = location.hash.slice(1).split("?").map(decodeURIComponent);
+    return isOneFile() ? [first, second][place] : ["", first][place];
+  };
+
   function switches(box) {
     const select = box.querySelector("select");
     const figures = all(":scope > figure", box);
-    const apply = () => figures.forEach((f) => { f.hidden = f.dataset.name !== select.value; });
-    select.addEventListener("change", apply);
-    apply();
+    const show = () => figures.forEach((f) => { f.hidden = f.dataset.name !== select.value; });
+    const kept = () => {
+      const wanted = part(1);
+      if (figures.some((f) => f.dataset.name === wanted)) select.value = wanted;
+    };
+    select.addEventListener("change", () => {
+      show();
+      if (!("kept" in box.dataset)) return;
+      const page = isOneFile() ? `${encodeURIComponent(box.closest("main").dataset.page)}?` : "";
+      history.replaceState(null, "", `#${page}${encodeURIComponent(select.value)}`);
+    });
+    if ("kept" in box.dataset) {
+      kept();
+      addEventListener("hashchange", () => { kept(); show(); });
+    }
+    show();
   }
 
   // Charts: drawn when they come into sight, with the table behind them on request.
@@ -401,7 +422,7 @@
     const pages = all("main[data-page]");
     if (pages.length < 2) return;
     const show = () => {
-      const wanted = decodeURIComponent(location.hash.slice(1));
+      const wanted = part(0);
       const page = pages.find((p) => p.dataset.page === wanted) ?? pages[0];
       pages.forEach((p) => { p.hidden = p !== page; });
       document.title = `${page.dataset.title} · wug`;
@@ -423,6 +444,7 @@
     all(".claims.filterable").forEach(verdictFilter);
     all(".tabs").forEach(tabs);
     all(".switch").forEach(switches);
+    all("details[data-open-wide]").forEach((fold) => { fold.open = innerWidth > 720; });
     copying();
     skipping();
     routing();

@@ -97,7 +97,6 @@
         const share = looks ? clamp(looks[column], 0, 1) : 0;
         token.style.setProperty("--share", `${(100 * share).toFixed(1)}%`);
         token.title = looks ? `attention ${share.toFixed(2)}` : "";
-        token.classList.toggle("strong", share > 0.5);
       });
       writes.forEach((token, index) => {
         token.classList.toggle("later", index > current);
