@@ -1,9 +1,16 @@
 """One grammar for the names of results."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from wug.core.errors import UserError
-from wug.core.result_names import ResultName
+from wug.core.folders import run_folder
+from wug.core.result_names import ResultName, find_results, introduce
+from wug.records import RunStore
+
+EXPERIMENT = "mistry2022.single_module"
 
 
 @pytest.mark.parametrize(
@@ -34,3 +41,40 @@ def test_folders():
     assert (folder / "run.json").is_file()
     with pytest.raises(UserError, match="has no run 'nowhere'"):
         ResultName.parse("mistry2022.single_module@nowhere").folder()
+
+
+def own_run(scale, age=0):
+    folder = run_folder(EXPERIMENT, scale, None)
+    RunStore.open(folder, EXPERIMENT, {"steps": age})
+    os.utime(folder / "run.json", (age, age))
+    return folder
+
+
+def test_shipped_results_and_own_runs_never_share_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shipped = find_results(f"{EXPERIMENT}@shipped")
+    assert find_results(f"{EXPERIMENT}@shipped-paper") == shipped
+    assert find_results(f"{EXPERIMENT}@shipped-paper-shared").name == "paper-shared"
+    with pytest.raises(UserError, match="there are @shipped, @shipped-paper-shared"):
+        find_results(f"{EXPERIMENT}@paper")
+    assert find_results(f"{EXPERIMENT}@paper" if own_run("paper") else "") != shipped
+    assert find_results(f"{EXPERIMENT}@shipped") == shipped
+
+
+def test_a_bare_name_is_the_latest_run_that_is_more_than_smoke(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def said(name=EXPERIMENT):
+        return introduce(name, find_results(name))
+
+    assert said() == f"{EXPERIMENT}@shipped: our results, which ship with wug."
+    own_run("smoke", 9)
+    assert said() == (
+        f"{EXPERIMENT}@shipped: our results, which ship with wug; there is also @smoke."
+    )
+    assert "only checks the plumbing" in said(f"{EXPERIMENT}@smoke")
+    own_run("laptop", 2)
+    assert said() == f"{EXPERIMENT}@laptop: your run; there is also @shipped."
+    own_run("paper", 10)
+    assert said() == f"{EXPERIMENT}@paper: your latest run; there is also @shipped."
+    assert said(str(Path("runs") / EXPERIMENT / "laptop")) == ""

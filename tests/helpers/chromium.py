@@ -127,8 +127,8 @@ def missing(reason: str) -> NoReturn:
 
 
 @contextmanager
-def chromium(home: str = "file:") -> Iterator[Browser]:
-    """Start a browser, and end it."""
+def chromium(home: str = "file:", *flags: str) -> Iterator[Browser]:
+    """Start a browser, perhaps with further flags, and end it."""
     binary = shutil.which("chromium") or shutil.which("chromium-browser")
     driver_path = shutil.which("chromedriver")
     if binary is None or driver_path is None:
@@ -139,7 +139,7 @@ def chromium(home: str = "file:") -> Iterator[Browser]:
         missing("needs selenium: pip install -r requirements/dev.txt")
     options = webdriver.ChromeOptions()
     options.binary_location = binary
-    for flag in FLAGS:
+    for flag in (*FLAGS, *flags):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))

@@ -30,6 +30,20 @@ def test_a_packed_run_reads_like_the_run(tmp_path: Path, store: RunStore) -> Non
     assert sorted(os.listdir(packed.folder)) == ["catalog.json", "records.jsonl.xz", "run.json"]
 
 
+def test_records_can_be_slimmed(tmp_path: Path) -> None:
+    store = RunStore.open(tmp_path / "run", "demo", {})
+    outcome = {"schema": 2, "solved": True, "selected": {"test": {"error": 0.123456789}},
+               "weights": {"w": [1.0]}}  # fmt: skip
+    record = Record(experiment="demo", key={"seed": 0}, config={}, seed=0, outcome=outcome,
+                    curves={"step": [1]})  # fmt: skip
+    store.append("lot", [record])
+    pack_run(store, tmp_path / "slim", curves=False, weights=False, digits=3)
+    (slim,) = read_run(tmp_path / "slim").stored()
+    assert slim.curves == {} and "weights" not in slim.outcome
+    assert slim.outcome["selected"] == {"test": {"error": 0.123}}
+    assert slim.identity == record.identity
+
+
 def test_the_same_records_give_the_same_bytes(
     tmp_path: Path, store: RunStore, make_record: Callable[..., Record]
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wug.records.atomic import remove_leftovers, write_atomic
+from wug.records.atomic import _host_mark, remove_leftovers, write_atomic
 from wug.records.errors import StorageError
 
 
@@ -71,8 +71,30 @@ except StorageError as error:
 
 
 def test_leftovers_are_told_from_other_files(tmp_path: Path) -> None:
-    mine, others = f".nau.safetensors.{'0f' * 8}.tmp", f".nau.0.safetensors.{'0f' * 8}.tmp"
-    for name in (mine, others, "nau.safetensors", ".notes.tmp"):
+    here, dead, alive = _host_mark(), 2**22 + 1, os.getpid()
+    mark, living = (f"{here}{process:08x}{'0' * 8}.tmp" for process in (dead, alive))
+    far = f"{int(here, 16) ^ 1:08x}{dead:08x}{'0' * 8}.tmp"
+    gone = [f".nau.safetensors.{mark}", f".nau.safetensors.{far}"]
+    kept = [f".nau.0.safetensors.{mark}", "nau.safetensors", ".notes.tmp"]
+    kept += [f".nau.safetensors.{living}", f".nau.safetensors.{far[:-5]}1.tmp"]
+    for name in gone + kept:
         (tmp_path / name).touch()
+    os.utime(tmp_path / gone[1], (0, 0))  # of another machine, and old
     remove_leftovers(tmp_path / "nau.safetensors")
-    assert {path.name for path in tmp_path.iterdir()} == {others, "nau.safetensors", ".notes.tmp"}
+    assert {path.name for path in tmp_path.iterdir()} == set(kept)
+
+
+def test_a_file_that_was_taken_for_a_leftover_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace, calls = os.replace, []
+
+    def vanished(old: Path, new: Path) -> None:
+        calls.append(old)
+        if len(calls) == 1:
+            old.unlink()
+        replace(old, new)
+
+    monkeypatch.setattr(os, "replace", vanished)
+    write_atomic(tmp_path / "file", "whole")
+    assert len(calls) == 2 and [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -25,7 +25,7 @@ def record(seed):
 
 def work(folder):
     store = RunStore.open(folder, "demo", {"steps": 10})
-    with store.lot_lock("nau") as ours:
+    with store.claim("nau") as ours:
         assert ours
         write_atomic(store.checkpoint_path("nau"), "checkpoint" * 100)
         for seeds in ((0, 1, 2), (3, 4, 5)):
@@ -135,8 +135,8 @@ def test_a_lot_is_excluded_while_its_holder_lives_and_free_after_a_kill(
     store = RunStore.open(tmp_path, "demo", {"steps": 10})
     program = """
 store = RunStore.open(sys.argv[1], "demo", {"steps": 10})
-with store.lot_lock("nau") as ours:
-    print(ours, flush=True)
+with store.claim("nau") as ours:
+    print(ours is not None, flush=True)
     sys.stdin.read()
 """
     holder = start_python(WORK + program, tmp_path)
@@ -144,12 +144,12 @@ with store.lot_lock("nau") as ours:
         assert holder.stdout is not None and holder.stdout.readline() == "True\n"
         rival = start_python(WORK + program, tmp_path)
         assert rival.communicate("", timeout=60)[0] == "False\n"
-        with store.lot_lock("nau") as ours, store.lot_lock("nmu") as other:
-            assert (ours, other) == (False, True)
+        with store.claim("nau") as ours, store.claim("nmu") as other:
+            assert ours is None and other
     finally:
         holder.kill()
         holder.communicate(timeout=60)
-    with store.lot_lock("nau") as ours:
+    with store.claim("nau") as ours:
         assert ours
 
 
@@ -173,8 +173,7 @@ for seed in range(start, start + 20):
         assert process.returncode == 0
     run = read_run(tmp_path)
     assert sorted(record.seed for record in run.records()) == list(range(60))
-    numbers = sorted(int(path.name[:6]) for path in tmp_path.glob("records/*"))
-    assert numbers == list(range(1, 61))
+    assert len(list(tmp_path.glob("records/*"))) == 60
 
 
 def test_a_file_limit_in_a_run_keeps_what_was_there(tmp_path: Path, start_python: Start) -> None:

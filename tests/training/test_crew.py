@@ -2,9 +2,18 @@
 
 import subprocess
 import sys
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.progress import Progress
+from small_lots import sequence_lot
+
+from wug.records import RunStore
+from wug.tasks.productivity.ctl import CTL
+from wug.training.crew import MOST_BARS, update
+from wug.training.plan import Lot
 
 SCRIPT = """
 import multiprocessing, threading, time
@@ -31,3 +40,47 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path, gently: 
         first.terminate() if gently else first.kill()
         # The worker has the other end of the pipe, which closes when it is gone too.
         assert first.communicate(timeout=60) == ("", None)
+
+
+@dataclass
+class Whole:
+    lots: tuple[Lot, ...]
+    name: str = "demo"
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def small_lot() -> Lot:
+    task = CTL(order="forward", num_train=400, num_evaluation=60)
+    options = {"features": 8, "hidden_features": 16, "num_steps": 2}
+    return sequence_lot("ndr", task, "ndr", options, seed=0)
+
+
+def test_no_bar_goes_back(tmp_path: Path) -> None:
+    lot = small_lot()
+    store = RunStore.open(tmp_path / "run", "demo", {})
+    steps = lot.plan.steps
+    bars: dict[str, Any] = {}
+    shares, shown = [], []
+    with Progress(disable=True) as progress:
+        # Stopped at 60 %, gone on from a checkpoint at 40 %; then in two parts.
+        for part, share in ((1, 0.6), (1, 0.0), (1, 0.4), (1, 1.0), (2, 0.0), (2, 1.0)):
+            news = {"part": part, "parts": 2} if part == 2 else {}
+            store.report_progress(lot.name, step=share * steps, steps=steps, rate=1.0, **news)
+            shares.append(update(progress, bars, Whole((lot,)), store))
+            shown.append(progress.tasks[0].completed)
+    assert shares == sorted(shares) and shown == sorted(shown)
+    assert shares[-1] == pytest.approx(1.0)
+
+
+def test_of_many_lots_those_at_work_have_bars(tmp_path: Path) -> None:
+    lots = tuple(replace(small_lot(), name=f"lot.{index}") for index in range(MOST_BARS + 10))
+    store = RunStore.open(tmp_path, "demo", {})
+    bars: dict[str, Any] = {}
+    with Progress(disable=True) as progress:
+        for number, lot in enumerate(lots):
+            steps = lot.plan.steps
+            step = steps if number < MOST_BARS + 5 else 0
+            store.report_progress(lot.name, step=step, steps=steps, rate=1.0)
+            update(progress, bars, Whole(lots), store)
+        shown = [task.description for task in progress.tasks if task.visible]
+    assert shown == [lot.name for lot in lots[-5:]]

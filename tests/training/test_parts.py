@@ -60,7 +60,9 @@ def test_parts_have_the_results_of_the_whole(unit: str, streams: str, tmp_path: 
         options = WorkOptions(compile="off", memory_gb=budget)
         assert len(list(parts_of(lot, budget * 1e9))) == -(-5 // seeds)
         store = RunStore.open(tmp_path / name, "demo", {})
-        assert train_parts(Some((lot,)), lot, store, options) == 10
+        with store.claim(lot.name) as claim:
+            assert claim is not None
+            assert train_parts(Some((lot,)), lot, store, options, claim) == 10
         assert ("part" in store.progress()[lot.name]) == (name == "parts")
         found.append(outcomes(store))
     assert len(found[0]) == 10 and found[0] == found[1]

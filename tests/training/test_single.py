@@ -302,7 +302,39 @@ def test_last_weights_that_are_selected_are_evaluated_once(monkeypatch, errors):
     assert (result.outcome["selected"] == result.outcome["final"]) == last
 
 
-def test_takes_a_step_even_if_making_the_data_took_all_the_time():
+def test_the_data_is_made_before_the_clock_starts(monkeypatch):
+    made = []
+    examples = CTL.examples
+
+    def slow(task, split):
+        made.append(split)
+        return examples(task, split)
+
+    monkeypatch.setattr(CTL, "examples", slow)
+    training = make_training(stopping=Stopping(seconds=5.0))
+    assert set(made) == {"train", "validation", "ood_validation", "test"}
+    assert training.spent == 0
+    made.clear()
+    training.train()
+    assert made == []
+
+
+def test_progress_never_goes_back(slow_clock, monkeypatch):
+    training = make_training(steps=10_000, evaluate_every=10, stopping=Stopping(seconds=60.0))
+    slow_clock(training)
+    told = []
+    evaluate = training.evaluate
+
+    def quicker(losses):
+        evaluate(losses)
+        training.clock.reserved /= 1 + len(told)  # the first evaluation is the slowest
+
+    monkeypatch.setattr(training, "evaluate", quicker)
+    training.train(on_progress=lambda news: told.append(news["step"]))
+    assert told == sorted(told) and len(told) > 3
+
+
+def test_takes_a_step_even_if_an_evaluation_took_all_the_time():
     training = make_training(stopping=Stopping(seconds=5.0))
     training.clock.around = 60.0
     (result,) = training.train()

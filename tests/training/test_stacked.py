@@ -1,6 +1,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from wug.training.engine import initial_module
 from wug.training.loop import LARGEST_KEPT, Result, Training
 from wug.training.plan import Lot, Restart, Stopping
 from wug.training.stacked import Stacked
+from wug.training.work import forget
 from wug.units.nau import NAU
 
 PLAN = small_plan(50, evaluate_every=20, batch_size=8)
@@ -150,6 +152,31 @@ def test_observations_are_of_the_selected_weights() -> None:
         task = next(v.task for v in lot.variants if v.labels == result.labels)
         mean = (task.evaluation_inputs("validation") @ weight.T).mean().item()
         assert result.outcome["observed"]["mean"] == pytest.approx(mean, rel=1e-4)
+
+
+def test_observations_at_length_have_a_folder_and_go_on(tmp_path: Path) -> None:
+    begun: list[Path] = []
+
+    def observe(network: nn.Module, task: Any, folder: Path | None = None) -> dict[str, float]:
+        assert folder is not None
+        begun.append(folder)
+        if not (folder / "half").exists():
+            folder.mkdir(parents=True)
+            (folder / "half").touch()
+            raise KeyboardInterrupt
+        return {"began": 1.0}
+
+    lot = small_lot("nau", observe=observe)
+    lot = replace(lot, variants=lot.variants[:1], seeds=(0,))
+    checkpoint = tmp_path / "lot.safetensors"
+    with pytest.raises(KeyboardInterrupt):
+        new_training(lot).train(checkpoint=checkpoint)
+    again = new_training(lot)
+    (result,) = again.train(checkpoint=checkpoint)
+    assert result.outcome["observed"]["began"] == 1 and begun[0] == begun[1]
+    assert again.clock.step == PLAN.steps  # what was trained was not trained again
+    forget(checkpoint)
+    assert not list(tmp_path.iterdir())
 
 
 class TwoPenalties(NAU):

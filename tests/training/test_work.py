@@ -68,10 +68,14 @@ def test_it_trains_what_is_missing_and_repeats_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*/checkpoints/*"))
 
 
-def test_it_leaves_a_lot_to_whoever_holds_it(tmp_path: Path) -> None:
+def test_it_leaves_a_lot_to_whoever_holds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wug.records.leases.BEAT_SECONDS", 0.2)
+    monkeypatch.setattr("wug.training.work.POLL_SECONDS", 0.2)
     experiment = make_experiment()
     store = RunStore.open(tmp_path, experiment.name, experiment.settings)
-    with store.lot_lock("nmu") as ours:
+    with store.claim("nmu") as ours:
         assert ours
         assert work(experiment, tmp_path, OPTIONS) == 2
         assert unfinished(experiment, store) == 4

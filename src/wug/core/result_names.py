@@ -1,4 +1,8 @@
-"""One grammar names results everywhere: ``EXPERIMENT[@RUN][/ROW:COLUMN[#SEED]]``."""
+"""One grammar names results everywhere: ``EXPERIMENT[@RUN][/ROW:COLUMN[#SEED]]``.
+
+``@shipped`` is what ships with wug (``@shipped-LABEL`` if there is more than one), any other run is
+a folder in ``runs/EXPERIMENT``, such as ``@laptop``: the two never share a name.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wug.core.errors import UserError
-from wug.core.folders import MANIFEST, RUNS, find_run, results_folder
+from wug.core.folders import (
+    MANIFEST,
+    RUNS,
+    find_run,
+    is_smoke,
+    own_runs,
+    shipped_folder,
+    shipped_runs,
+)
 
 SHIPPED = "shipped"
 _NAME = re.compile(
@@ -21,8 +33,8 @@ class ResultName:
 
     Args:
         experiment: Its key, such as ``csordas2023.ctl``.
-        run: ``shipped``, the name of a run's folder, such as ``laptop``, or empty: the latest run
-            here, else what ships.
+        run: ``shipped``, ``shipped-LABEL``, the name of a run's folder, such as ``laptop``, or
+            empty: the latest run here that is more than smoke, else what ships.
         row: The labels of a row; empty if the whole table is meant.
         column: Of the cell; may be empty.
         seed: Of the cell; None means the best on OOD validation.
@@ -70,13 +82,35 @@ class ResultName:
         """
         if not self.run:
             return find_run(self.experiment)
-        roots = [results_folder()] if self.run == SHIPPED else [RUNS, results_folder()]
-        names = "*" if self.run == SHIPPED else self.run
-        for root in roots:
-            found = sorted((root / self.experiment).glob(f"{names}/{MANIFEST}"))
-            if found:
-                return found[0].parent
-        raise UserError(f"{self.experiment} has no run {self.run!r} here, nor in what ships.")
+        if self.run.split("-")[0] == SHIPPED:
+            ours = shipped_runs(self.experiment)
+            named = [
+                path for path in ours if self.run in (run_name(path), f"{SHIPPED}-{path.name}")
+            ]
+        else:
+            path = RUNS / self.experiment / self.run
+            named = [path] if (path / MANIFEST).is_file() else []
+        if named:
+            return named[0]
+        known = [run_name(p) for p in (*own_runs(self.experiment), *shipped_runs(self.experiment))]
+        there = f"; there are {', '.join(f'@{one}' for one in known)}" if known else ""
+        more = "; wug data get results gets all that are ours" if shipped_folder().is_dir() else ""
+        raise UserError(f"{self.experiment} has no run {self.run!r} here{there}{more}.")
+
+
+def run_name(folder: Path) -> str:
+    """Return the name of a run's folder in its experiment: what stands behind the @.
+
+    Example:
+        >>> run_name(Path("runs/mistry2022.single_module/laptop"))
+        'laptop'
+        >>> [run_name(path) for path in shipped_runs("mistry2022.single_module")]
+        ['shipped', 'shipped-paper-shared']
+    """
+    ours = shipped_runs(folder.parent.name)
+    if folder not in ours:
+        return folder.name
+    return SHIPPED if folder == ours[0] else f"{SHIPPED}-{folder.name}"
 
 
 def find_results(name: str) -> Path:
@@ -88,3 +122,26 @@ def find_results(name: str) -> Path:
     if "@" in name and not Path(name).is_dir():
         return ResultName.parse(name).folder()
     return find_run(name)
+
+
+def introduce(name: str, folder: Path) -> str:
+    """Say which results a name stands for; nothing if it is a folder, which speaks for itself.
+
+    Args:
+        name: What a person wrote.
+        folder: What `find_results` made of it.
+    """
+    experiment = name.partition("@")[0]
+    if Path(name) == folder:
+        return ""
+    ours, own = shipped_runs(experiment), own_runs(experiment)
+    if folder in ours:
+        what, others = "our results, which ship with wug", own
+    elif is_smoke(folder):
+        what, others = "a smoke run of yours, which only checks the plumbing", ours
+    else:
+        what, others = "your run", ours
+        if len(own) > 1 and folder == own[0]:
+            what = "your latest run"
+    beside = f"; there is also @{run_name(others[0])}" if others else ""
+    return f"{experiment}@{run_name(folder)}: {what}{beside}."

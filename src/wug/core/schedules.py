@@ -81,6 +81,25 @@ class Growth:
 
 
 @dataclass(frozen=True)
+class Drops:
+    """Multiplied by ``factor`` at each of some steps (he2016).
+
+    Example:
+        >>> Drops(0.1, 0.1, (10, 20))(np.array([0, 9, 10, 20])).round(6).tolist()
+        [0.1, 0.1, 0.01, 0.001]
+    """
+
+    start: float
+    factor: float
+    at: tuple[int, ...]
+
+    def __call__(self, steps: Steps) -> Values:
+        """Return the value at each step."""
+        powers = (steps[:, None] >= np.array(self.at)).sum(1)
+        return np.asarray(self.start * np.power(self.factor, powers))
+
+
+@dataclass(frozen=True)
 class After:
     """Zero up to and including step ``start``, then ``value``."""
 

@@ -1,13 +1,15 @@
 """Packing a run into a few small files that can be shipped."""
 
 import lzma
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from wug.records.atomic import write_atomic
 from wug.records.errors import RunFolderError
 from wug.records.files import plain_file, read_plain, reason_of
+from wug.records.hashing import Json
 from wug.records.manifest import MANIFEST_NAME, holds_run
 from wug.records.reader import CATALOG_NAME, PACKED_NAME, Run
 from wug.records.schema import Record
@@ -21,8 +23,9 @@ MOST_MODEL_BYTES = 3_000_000
 
 
 def pack_run(
-    run: Run, destination: Path | str, *, curves: bool = True, models: Collection[str] = ()
-) -> list[Problem]:
+    run: Run, destination: Path | str, *, curves: bool = True, weights: bool = True,
+    digits: int | None = None, models: Collection[str] = (),
+) -> list[Problem]:  # fmt: skip
     """Writes run.json, catalog.json, records.jsonl.xz and traces; `read_run` reads them as a run.
 
     The same records give the same bytes, in whatever order they were made.
@@ -31,6 +34,8 @@ def pack_run(
         run: The run.
         destination: The folder to write to; made if it is not there.
         curves: Whether the records keep their curves, which are most of their size.
+        weights: Whether the records keep the weights of small networks.
+        digits: To how many significant digits the numbers of outcomes are rounded, if at all.
         models: Names of trained networks to take along; each may have 3 MB.
 
     Returns:
@@ -54,9 +59,14 @@ def pack_run(
     def order(record: Record) -> str:
         return record.identity
 
-    records = sorted(run.stored(), key=order)  # a line is never rewritten
+    # A line is never rewritten, but who wrote it is nobody's business elsewhere.
+    records = sorted((record.without_origin() for record in run.stored()), key=order)
     if not curves:
         records = [replace(record, curves={}) for record in records]
+    if not weights:
+        records = [replace(record, outcome=_without_weights(record.outcome)) for record in records]
+    if digits is not None:
+        records = [replace(r, outcome=_rounded(dict(r.outcome), digits)) for r in records]
     try:
         data = encode_segment(records)
     except (TypeError, ValueError) as error:  # sealed by others, and read as it was
@@ -75,6 +85,24 @@ def pack_run(
             left_out.append(Problem(path, None, reason))
     _copy(small, destination / TRACES)
     return left_out
+
+
+def _without_weights(outcome: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in outcome.items() if name != "weights"}
+
+
+def _rounded(value: Any, digits: int) -> Any:
+    """Rounds all numbers with a point in plain data.
+
+    Example:
+        >>> _rounded({"a": [0.123456, 7, "1.23456"]}, 3)
+        {'a': [0.123, 7, '1.23456']}
+    """
+    if isinstance(value, Mapping):
+        return {name: _rounded(part, digits) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(part, digits) for part in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
 def _catalog(run: Run) -> bytes:

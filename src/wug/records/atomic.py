@@ -1,11 +1,17 @@
 """Files that are either whole or not there, even if the process is killed or the disk is full."""
 
 import os
-import secrets
+import platform
+import time
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
+from zlib import crc32
 
 from wug.records.errors import StorageError
+
+TRIES = 5
+LONGEST_WRITE = 3600.0
 
 
 def write_atomic(path: Path, content: bytes | str) -> None:
@@ -22,19 +28,15 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         StorageError: The disk is full or refuses; the file is as it was.
     """
     data = content.encode() if isinstance(content, str) else content
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(temporary, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+        for left in reversed(range(TRIES)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                _write(path, data)
+                break
+            except FileNotFoundError:  # taken for a leftover, see `remove_leftovers`
+                if not left:
+                    raise
         _sync_folder(path.parent)
     except OSError as error:
         raise StorageError(
@@ -44,13 +46,49 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         ) from error
 
 
+def _write(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{_host_mark()}{os.getpid():08x}{token_hex(4)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
 def remove_leftovers(path: Path) -> None:
     """Removes what killed writers of `path` left behind; its name may be a glob pattern.
 
-    Only for a caller who knows that nobody is writing that file now.
+    A temporary name says which process of which machine writes. Of other machines only what is old
+    is removed.
     """
-    for leftover in path.parent.glob(f".{path.name}.{'[0-9a-f]' * 16}.tmp"):
-        leftover.unlink(missing_ok=True)
+    for leftover in path.parent.glob(f".{path.name}.{'[0-9a-f]' * 24}.tmp"):
+        mark = leftover.name[-28:-4]
+        with suppress(OSError):
+            if mark[:8] == _host_mark():
+                dead = not _lives(int(mark[8:16], 16))
+            else:
+                dead = time.time() - leftover.stat().st_mtime > LONGEST_WRITE
+            if dead:
+                leftover.unlink(missing_ok=True)
+
+
+def _host_mark() -> str:
+    return f"{crc32(platform.node().encode()):08x}"
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

@@ -21,6 +21,8 @@ from wug.records.unpacking import TooMuchError, unpack_xz
 
 CATALOG_NAME = "catalog.json"
 PACKED_NAME = "records.jsonl.xz"
+SMOKE = "smoke"
+SCALE_IN_COMMAND = re.compile(r"--scale[ =]([a-z]+)|\bscale='([a-z]+)'")
 SEGMENT_NAME = re.compile(r"([0-9]{6,})-.+-[0-9a-f]{16}\.jsonl")
 _FIELDS = frozenset(field.name for field in fields(Record))
 
@@ -42,6 +44,9 @@ class Run:
         self.manifest = manifest
         self.within = within
         self._read: dict[Path, tuple[tuple[int, ...], Segment]] = {}
+        self._identities: dict[Path, list[str]] = {}
+        self._finished: set[str] = set()
+        self._news: dict[str, tuple[tuple[int, int], dict[str, Any] | None]] = {}
 
     @property
     def experiment(self) -> str:
@@ -52,6 +57,25 @@ class Run:
     def settings(self) -> Mapping[str, Json]:
         """The resolved settings of the run."""
         return self.manifest.settings
+
+    @property
+    def scale(self) -> str:
+        """The scale that it was trained at, such as laptop; empty if nothing says it."""
+        said: Any = None
+        with suppress(RunFolderError, AttributeError):  # a damaged catalog says nothing
+            catalog = self.catalog()
+            said = catalog.get("scale")
+            if not said and (found := SCALE_IN_COMMAND.search(str(catalog.get("command")))):
+                said = found[1] or found[2]
+        if not isinstance(said, str):
+            said = self.settings.get("scale")
+        # One that is under way has no catalog yet.
+        return said if isinstance(said, str) else self.folder.resolve().name.split("-")[0]
+
+    @property
+    def is_smoke(self) -> bool:
+        """Whether it only shows that everything runs; its numbers mean nothing."""
+        return self.scale == SMOKE
 
     @property
     def problems(self) -> list[Problem]:
@@ -80,8 +104,32 @@ class Run:
                     yield record
 
     def finished(self) -> set[str]:
-        """Gives the identities of all records."""
-        return {record.identity for record in self.stored()}
+        """Gives the identities of all records; asked again, it reads only what is new."""
+        paths = self._segment_paths()
+        if not self._identities.keys() <= set(paths):  # a writer has set something aside
+            self._identities, self._finished = {}, set()
+        for path, segment in self._segments([p for p in paths if p not in self._identities]):
+            found = [record.identity for record in segment.records]
+            self._finished.update(found)
+            if not segment.problems:
+                self._identities[path] = found
+        return set(self._finished)
+
+    @property
+    def duplicates(self) -> list[Problem]:
+        """The records that don't count, because an older one has their identity."""
+        seen: dict[str, Record] = {}
+        found = []
+        for path, segment in self._segments():
+            for record in segment.records:
+                first = seen.setdefault(record.identity, record)
+                if first is not record:
+                    reason = (
+                        f"a second record of {record.identity}{_by(record)}; the first"
+                        f"{_by(first)} counts"
+                    )
+                    found.append(Problem(path, None, reason))
+        return found
 
     def last_day(self) -> str:
         """Gives the day on which the last records were written, such as 2026-01-31 in UTC.
@@ -117,10 +165,14 @@ class Run:
             ) from error
 
     def progress(self) -> dict[str, dict[str, Any]]:
-        """Gives the last whole line of each lot's progress file."""
-        paths = sorted(self.folder.glob("progress/*.jsonl"))
-        latest = {path.stem: _last_object(path) for path in paths}
-        return {lot: fields for lot, fields in latest.items() if fields is not None}
+        """Gives the last whole line of each lot's progress file; reads only what has changed."""
+        for path in sorted(self.folder.glob("progress/*.jsonl")):
+            with suppress(OSError):
+                stat = path.stat()
+                version = (stat.st_size, stat.st_mtime_ns)
+                if self._news.get(path.stem, (None,))[0] != version:
+                    self._news[path.stem] = (version, _last_object(path))
+        return {lot: fields for lot, (_, fields) in self._news.items() if fields is not None}
 
     def traces(self) -> tuple[list[Trace], list[Problem]]:
         """Gives what happened inside the run's networks, and the files that can't be read."""
@@ -146,8 +198,8 @@ class Run:
         packed = self.folder / PACKED_NAME
         return [packed, *paths] if os.path.lexists(packed) else paths
 
-    def _segments(self) -> Iterator[tuple[Path, Segment]]:
-        for path in self._segment_paths():
+    def _segments(self, paths: list[Path] | None = None) -> Iterator[tuple[Path, Segment]]:
+        for path in self._segment_paths() if paths is None else paths:
             try:
                 file = plain_file(path, self.within)
                 stat = file.stat()
@@ -176,8 +228,15 @@ def read_run(folder: Path | str, within: Path | None = None) -> Run:
 
 
 def segment_number(path: Path) -> int:
-    """Gives the number that a segment's name starts with: six digits, or more after a million."""
+    """Gives the number that a segment's name starts with: microseconds, or a count in old runs."""
     return int(path.name.partition("-")[0])
+
+
+def _by(record: Record) -> str:
+    """Says who made a record, if it does."""
+    if not isinstance(record.origin, Mapping) or not record.origin:
+        return ""
+    return f" by {record.origin.get('host')}, token {record.origin.get('token')},"
 
 
 def _last_object(path: Path) -> dict[str, Any] | None:

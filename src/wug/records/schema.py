@@ -52,6 +52,7 @@ class Record:
         curves: Named series of numbers.
         seconds: Wall-clock time.
         versions: Versions of what computed it.
+        origin: Who computed it: host, and token of the lease; no part of what is packed.
 
     Raises:
         ValueError: The kind is unknown or the key is empty.
@@ -79,6 +80,7 @@ class Record:
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
     seconds: float = 0.0
     versions: Mapping[str, str] = field(default_factory=dict)
+    origin: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -95,6 +97,7 @@ class Record:
             "key": plain_json(self.key, "Record: key"),
             "config": plain_json(self.config, "Record: config"),
             "versions": plain_json(self.versions, "Record: versions"),
+            "origin": plain_json(self.origin, "Record: origin"),
             "outcome": _null_to_nan(plain_json(self.outcome, "Record: outcome", lenient=True)),
             "curves": {
                 name: [_rounded(value, name) for value in curve]
@@ -121,7 +124,14 @@ class Record:
 
     def shared(self) -> dict[str, Any]:
         """What the line refers to by hash, since many records of a run have it in common."""
-        return {self.config_hash: self.config, config_hash(self.versions): self.versions}
+        both = {self.config_hash: self.config, config_hash(self.versions): self.versions}
+        return both | ({config_hash(self.origin): self.origin} if self.origin else {})
+
+    def without_origin(self) -> "Record":
+        """The record without who computed it."""
+        record = copy.copy(self)
+        record.__dict__["origin"] = {}
+        return record
 
     def to_line(self) -> bytes:
         """Writes the record as one line; `shared` has to be kept beside it."""
@@ -134,7 +144,10 @@ class Record:
                 name: [None if math.isnan(value) else value for value in curve]
                 for name, curve in self.curves.items()
             },
+            "origin": config_hash(self.origin),
         }
+        if not self.origin:  # as in lines from before there was one
+            del fields["origin"]
         return seal(fields)
 
     @classmethod
@@ -152,6 +165,7 @@ class Record:
         try:
             fields["config"] = shared[fields["config"]]
             fields["versions"] = shared[fields["versions"]]
+            fields["origin"] = shared[fields["origin"]] if "origin" in fields else {}
             fields["outcome"] = _null_to_nan(fields["outcome"])
             fields["curves"] = {
                 name: [math.nan if value is None else value for value in curve]

@@ -4,15 +4,16 @@
     catalog.json                        what the report needs beside the records
     records/<number>-<lot>-<hash>.jsonl a segment of records, written once
     aside/                              damaged segments as they were found, with the reasons
-    locks/<lot>.lock                    held by whoever works on the lot
+    locks/<lot>.lease                   held by whoever works on the lot, see leases.py
     checkpoints/<lot>.safetensors       where the lot can go on
     progress/<lot>.jsonl                news for people, possibly torn, never a source of results
 
-A *lot* is what one process works on at a time. Two rules keep processes apart. Whoever writes
-run.json, catalog.json, records/ or aside/ holds the folder's lock meanwhile, so its holder knows
-that temporary files there belong to the dead. Whoever works on a lot holds the lot's lock; its
-checkpoint is theirs. The kernel frees the locks of a process that dies. Lock files stay: to remove
-one that somebody waits for would give two processes one lot.
+A *lot* is what one process works on at a time; machines may share the folder. Whoever works on a
+lot holds its lease, and its checkpoint is theirs. A holder that was frozen past its lease and woke
+up may still write: a checkpoint is whole whoever wrote it, and of two records with one identity one
+counts (the other is named). Segments have names of their own, so records are added without a lock
+and without looking at what is there. What changes other files holds the lease of the folder. A
+writer whose temporary file was taken for that of a dead one writes it again.
 """
 
 import errno
@@ -20,26 +21,28 @@ import json
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import Self
 
 from wug.records.atomic import remove_leftovers, write_atomic
 from wug.records.errors import RunFolderError, StorageError
 from wug.records.files import read_plain, reason_of
 from wug.records.hashing import Json, digest, dump_json, plain_json
+from wug.records.leases import LEASE_SECONDS, Claim, Leases, last_beat
 from wug.records.manifest import MANIFEST_NAME, Manifest, holds_run
-from wug.records.reader import CATALOG_NAME, PACKED_NAME, Run, segment_number
+from wug.records.reader import CATALOG_NAME, PACKED_NAME, Run
 from wug.records.schema import Record
 from wug.records.segments import Problem, encode_segment
 from wug.records.traces import FOLDER as TRACES
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 2 * LEASE_SECONDS
 
 _LOT_NAME = re.compile(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)*")
 _MAX_LOT_NAME = 100
+LEASE = ".lease"
 
 
 class RunStore(Run):
@@ -52,8 +55,13 @@ class RunStore(Run):
 
     set_aside: tuple[Problem, ...] = ()
 
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        super().__init__(folder, manifest)
+        self._leases = Leases()
+        self._number = 0
+
     @classmethod
-    def open(cls, folder: Path | str, experiment: str, settings: Mapping[str, Json]) -> "RunStore":
+    def open(cls, folder: Path | str, experiment: str, settings: Mapping[str, Json]) -> Self:
         """Makes a run folder, or opens one to go on.
 
         Args:
@@ -70,19 +78,29 @@ class RunStore(Run):
         folder = Path(folder)
         store = cls(folder, Manifest.make(experiment, settings))
         _refuse_packed(folder)
-        with _folder_lock(folder):
-            if not (folder / MANIFEST_NAME).exists():
-                if any(folder.glob("records/*")) or any(folder.glob("checkpoints/*")):
-                    raise RunFolderError(
-                        f"{folder} holds records or checkpoints without the {MANIFEST_NAME} that "
-                        "says of what: delete the folder, or choose another one with --out."
-                    )
-                write_atomic(folder / MANIFEST_NAME, store.manifest.to_text())
-            Manifest.read(folder).require(store.manifest, folder)
-            for name in (MANIFEST_NAME, CATALOG_NAME, "records/*", "aside/*"):
-                remove_leftovers(folder / name)
-            store.set_aside = tuple(store._set_damage_aside())
+        if not (folder / MANIFEST_NAME).exists():
+            with _folder_lease(folder):
+                store._begin()
+        Manifest.read(folder).require(store.manifest, folder)
+        for name in (MANIFEST_NAME, CATALOG_NAME, "records/*", "aside/*"):
+            remove_leftovers(folder / name)
+        # Only damage needs the folder's lease: a thousand processes may open a large run at once.
+        if any(segment.problems for _, segment in store._segments()):
+            with _folder_lease(folder):
+                store.set_aside = tuple(store._set_damage_aside())
         return store
+
+    def _begin(self) -> None:
+        """Writes the manifest of a new run."""
+        folder = self.folder
+        if (folder / MANIFEST_NAME).exists():
+            return  # another process was faster
+        if any(folder.glob("records/*")) or any(folder.glob("checkpoints/*")):
+            raise RunFolderError(
+                f"{folder} holds records or checkpoints without the {MANIFEST_NAME} that "
+                "says of what: delete the folder, or choose another one with --out."
+            )
+        write_atomic(folder / MANIFEST_NAME, self.manifest.to_text())
 
     def append(self, lot: str, records: Iterable[Record]) -> None:
         """Adds records, all or none of them.
@@ -103,27 +121,42 @@ class RunStore(Run):
         if not records:
             return
         data = encode_segment(records)
-        with self._writing():
-            numbers = [segment_number(path) for path in self._segment_paths()]
-            name = f"{max(numbers, default=0) + 1:06}-{lot}-{digest(data)}.jsonl"
-            write_atomic(self.folder / "records" / name, data)
+        self._require_ours()
+        # The time is a number that nobody has to look up; segments are read in its order.
+        self._number = max(self._number + 1, time.time_ns() // 1_000)
+        name = f"{self._number}-{lot}-{digest(data)}.jsonl"
+        write_atomic(self.folder / "records" / name, data)
 
     @contextmanager
-    def lot_lock(self, lot: str) -> Iterator[bool]:
+    def claim(self, lot: str) -> Iterator[Claim | None]:
         """Claims a lot for the length of a with-block, without waiting.
 
         Yields:
-            Whether the lot is ours; if not, another process works on it.
+            The claim; None if another process works on the lot.
 
         Raises:
             ValueError: The lot's name is unfit.
-            StorageError: The lock can't be made, or the folder was cleared meanwhile.
+            StorageError: The claim can't be made, or the folder was cleared meanwhile.
         """
-        with _held(self.folder / "locks" / f"{_check_lot(lot)}.lock", 0) as held:
-            if held:
-                with self._writing():
-                    remove_leftovers(self.checkpoint_path(lot))
-            yield held
+        with self._leases.held(self._lease_path(lot)) as claim:
+            if claim is not None:
+                self._require_ours()
+                remove_leftovers(self.checkpoint_path(lot))
+            yield claim
+
+    def began(self, lot: str) -> bool:
+        """Tells whether somebody ever worked on a lot; if not, it has no records either."""
+        return self._progress_path(lot).exists()
+
+    def last_beat(self, lot: str) -> int | None:
+        """Gives when the holder of a lot was last heard of; None if nobody holds it."""
+        return last_beat(self._lease_path(lot))
+
+    def _lease_path(self, lot: str) -> Path:
+        return self.folder / "locks" / f"{_check_lot(lot)}{LEASE}"
+
+    def _progress_path(self, lot: str) -> Path:
+        return self.folder / "progress" / f"{_check_lot(lot)}.jsonl"
 
     def write_catalog(self, catalog: Json) -> None:
         """Replaces the catalog; NaN and infinities become null.
@@ -133,16 +166,21 @@ class RunStore(Run):
             StorageError: The catalog can't be written; the one from before is intact.
         """
         text = json.dumps(plain_json(catalog, "catalog", lenient=True), indent=1) + "\n"
-        with self._writing():
+        with _folder_lease(self.folder):
+            self._require_ours()
             write_atomic(self.folder / CATALOG_NAME, text)
 
     def checkpoint_path(self, lot: str) -> Path:
-        """Gives the place of a lot's checkpoint; only the holder of the lot's lock may write it."""
+        """Gives the place of a lot's checkpoint, which the holder of the lot's lease writes."""
         return self.folder / "checkpoints" / f"{_check_lot(lot)}.safetensors"
+
+    def checkpoints(self) -> set[str]:
+        """Gives the lots that have a checkpoint."""
+        return {path.stem for path in self.folder.glob("checkpoints/[!.]*.safetensors")}
 
     def report_progress(self, lot: str, **fields: Json) -> None:
         """Appends a line of news; a disk that refuses it is no reason to stop."""
-        path = self.folder / "progress" / f"{_check_lot(lot)}.jsonl"
+        path = self._progress_path(lot)
         # The newline in front keeps this line apart from one that a killed process left torn.
         line = f"\n{dump_json(plain_json(fields, 'progress', lenient=True))}\n".encode()
         with suppress(OSError):
@@ -155,17 +193,14 @@ class RunStore(Run):
             finally:
                 os.close(descriptor)
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Holds the folder's lock, having seen that the folder is still this run's."""
-        with _folder_lock(self.folder):
-            try:
-                Manifest.read(self.folder).require(self.manifest, self.folder)
-            except RunFolderError as error:
-                raise StorageError(
-                    f"{self.folder} was cleared or given to another run while this one was at work."
-                ) from error
-            yield
+    def _require_ours(self) -> None:
+        """Raises unless the folder is still this run's."""
+        try:
+            Manifest.read(self.folder).require(self.manifest, self.folder)
+        except RunFolderError as error:
+            raise StorageError(
+                f"{self.folder} was cleared or given to another run while this one was at work."
+            ) from error
 
     def _set_damage_aside(self) -> Iterator[Problem]:
         """Moves damage to aside/; killed at any point, it can be done again."""
@@ -223,9 +258,9 @@ def clear_run(folder: Path | str) -> None:
             )
         return
     _refuse_packed(folder)
-    with _folder_lock(folder), ExitStack() as stack:
-        for path in sorted(folder.glob("locks/[!.]*.lock")):
-            if not stack.enter_context(_held(path, 0)):
+    with _folder_lease(folder), ExitStack() as stack:
+        for path in sorted(folder.glob(f"locks/[!.]*{LEASE}")):
+            if stack.enter_context(Leases().held(path)) is None:
                 raise RunFolderError(
                     f"{folder} is in use: another process works on {path.stem!r}. Wait for it or "
                     "stop it first."
@@ -261,27 +296,9 @@ def _can_be_written(record: Record) -> bool:
 
 
 @contextmanager
-def _held(path: Path, patience: float) -> Iterator[bool]:
-    """Holds a lock for the length of a with-block; yields whether it could be had in time."""
-    lock = FileLock(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=patience)
-    except Timeout:
-        pass
-    except OSError as error:
-        reason = error.strerror or error
-        raise StorageError(f"{path} can't be made: {reason}.", error.errno) from error
-    try:
-        yield lock.is_locked
-    finally:
-        lock.release()
-
-
-@contextmanager
-def _folder_lock(folder: Path) -> Iterator[None]:
-    with _held(folder / "locks" / ".folder.lock", PATIENCE_SECONDS) as held:
-        if not held:
+def _folder_lease(folder: Path) -> Iterator[None]:
+    with Leases().held(folder / "locks" / f".folder{LEASE}", PATIENCE_SECONDS) as claim:
+        if claim is None:
             raise StorageError(
                 f"{folder}: another process has been writing there for {PATIENCE_SECONDS:.0f} "
                 "seconds; see whether it hangs."

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import SimpleQueue
@@ -21,6 +21,7 @@ from wug.core.index import import_target
 from wug.records import RunStore
 from wug.training.loop import Training
 from wug.training.lots import Trainings, missing
+from wug.training.process import prepare_process
 from wug.training.programs import wants_compile
 from wug.training.work import WorkOptions, unfinished, work
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 POLL_SECONDS = 0.25
+# With more bars than this, those of finished lots are taken away.
+MOST_BARS = 30
 SECONDS_BETWEEN_LINES = 15.0
 PROBE_STEPS = 5
 # Compiling takes longer than this many uncompiled steps.
@@ -75,21 +78,35 @@ def train_missing(
     how: WorkOptions,
     workers: int | None,
     console: Console,
+    elsewhere: Callable[..., int] | None = None,
 ) -> None:
     """Say how much is there, train the rest, and say what others still work on.
 
-    Args and Raises as for `run_side_by_side`.
+    Args and Raises as for `run_side_by_side`; ``elsewhere`` trains the rest in its place, with its
+    arguments but for ``workers``.
     """
     for problem in store.set_aside:
         console.print(f"[yellow]set aside, to be run again:[/] {problem}")
+    name_duplicates(store, console)
     todo = unfinished(experiment, store)
     total = sum(lot.num_replicas for lot in experiment.lots)
     console.print(f"Trainings: {total - todo} of {total} are there, {todo} to go.")
     if not todo:
         return
-    left = run_side_by_side(target, options, experiment, store, how, workers, console)
+    before = len(store.duplicates)
+    if elsewhere is None:
+        left = run_side_by_side(target, options, experiment, store, how, workers, console)
+    else:
+        left = elsewhere(target, options, experiment, store, how, console=console)
+    name_duplicates(store, console, before)
     if left:
         console.print(f"Trainings in the hands of another process: {left}. Run again later.")
+
+
+def name_duplicates(store: RunStore, console: Console, after: int = 0) -> None:
+    """Say which records don't count, because another one is of the same training."""
+    for problem in store.duplicates[after:]:
+        console.print(f"counted once: {problem}", style="yellow", markup=False, soft_wrap=True)
 
 
 def run_side_by_side(
@@ -141,7 +158,7 @@ def run_side_by_side(
     try:
         for process in crew:
             process.start()
-        watch(crew, experiment, store, console)
+        watch(lambda: at_work(crew), experiment, store, console)
     finally:
         for process in crew:
             if process.is_alive():
@@ -164,7 +181,7 @@ def member(
     """Work in a process of its own; an error becomes a sentence for the first process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides
     threading.Thread(target=end_with_first, daemon=True).start()
-    torch.set_flush_denormal(True)  # a converged optimiser's moments get that small, and slow
+    prepare_process()
     try:
         work(import_target(target)(options), folder, how)
     except Exception as error:
@@ -180,10 +197,22 @@ def end_with_first() -> None:
         os._exit(1)
 
 
+def at_work(crew: Sequence[BaseProcess]) -> bool:
+    """Say whether processes work, and none has failed."""
+    return any(p.is_alive() for p in crew) and not any(p.exitcode for p in crew)
+
+
 def watch(
-    crew: Sequence[BaseProcess], experiment: Trainings, store: RunStore, console: Console
+    step: Callable[[], bool], experiment: Trainings, store: RunStore, console: Console
 ) -> None:
-    """Show progress until all processes have ended or one has failed."""
+    """Show progress until there is nothing left to wait for.
+
+    Args:
+        step: Called again and again; returns whether work goes on.
+        experiment: What is worked on.
+        store: The run folder.
+        console: Where to show it.
+    """
     from rich.progress import (
         BarColumn,
         Progress,
@@ -200,20 +229,23 @@ def watch(
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    began = said = time.monotonic()
+    began = said = looked = time.monotonic()
+    share = took = 0.0
     with Progress(*columns, console=console) as progress:
         bars: dict[str, TaskID] = {}
         whole = progress.add_task("all", total=1.0, rate="")
-        while any(process.is_alive() for process in crew):
-            if any(process.exitcode for process in crew):
-                return
-            share = update(progress, bars, experiment, store)
-            progress.update(whole, completed=share)
+        while step():
             now = time.monotonic()
+            if now - looked >= 2 * took:  # a large folder takes longer to look at
+                share = max(share, update(progress, bars, experiment, store))
+                progress.update(whole, completed=share)
+                looked = time.monotonic()
+                took = looked - now
             if not console.is_terminal and now - said > SECONDS_BETWEEN_LINES:
                 said = now
                 console.print(f"{100 * share:3.0f}% after {now - began:.0f} s")
             time.sleep(POLL_SECONDS)
+        update(progress, bars, experiment, store)
         if not unfinished(experiment, store):
             progress.update(whole, completed=1.0)
 
@@ -221,9 +253,14 @@ def watch(
 def update(
     progress: Progress, bars: dict[str, TaskID], experiment: Trainings, store: RunStore
 ) -> float:
-    """Bring the bars up to date from the progress files; return the share of steps done."""
+    """Bring the bars up to date from the progress files; return the share of steps done.
+
+    No bar ever goes back: a part of a lot is a part of its bar, and a training that goes on from a
+    checkpoint was further before it was stopped.
+    """
     total = done = 0.0
     news = store.progress()
+    reached = {task.id: task.completed for task in progress.tasks}
     for lot in experiment.lots:
         total += lot.num_replicas * lot.plan.amount
         latest = news.get(lot.name)
@@ -233,9 +270,13 @@ def update(
             bars[lot.name] = progress.add_task(lot.name, total=latest["steps"], rate="compiling")
         rate = per_second(latest["rate"]) if latest["rate"] else "compiling"
         part = f" {latest['part']} of {latest['parts']}" if "part" in latest else ""
-        name = f"{lot.name}{part}"
-        progress.update(bars[lot.name], completed=latest["step"], rate=rate, description=name)
-        done += lot.num_replicas * latest["step"]
+        name, bar = f"{lot.name}{part}", bars[lot.name]
+        parts = latest.get("parts", 1)
+        before = (latest.get("part", 1) - 1) * latest["steps"]
+        step = max(min((before + latest["step"]) / parts, latest["steps"]), reached.get(bar, 0.0))
+        seen = step < latest["steps"] or len(bars) <= MOST_BARS
+        progress.update(bar, completed=step, rate=rate, description=name, visible=seen)
+        done += lot.num_replicas * step * lot.plan.amount / latest["steps"]
     return done / total
 
 

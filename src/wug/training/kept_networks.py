@@ -24,6 +24,7 @@ from wug.core.errors import UserError
 from wug.interfaces.registered import interface
 from wug.records import Json, write_atomic
 from wug.records.files import parse_json, plain_file
+from wug.records.networks import SCALE, whole_weights
 from wug.training.plan import size_arguments
 
 PATTERN = "models/*.safetensors"
@@ -99,7 +100,13 @@ def task_of(about: Mapping[str, Any]) -> Any:
     if about.get("task") is None:
         return None
     make = index.get("task", str(about["task"]))
-    serves = index.entry("model", about["model"]).details.get("interface")
+    registered = ":" not in about["model"]
+    # A class of the user's was made for its task.
+    serves = (
+        index.entry("model", about["model"]).details.get("interface")
+        if registered
+        else make.interface
+    )
     # A network with an answer in every step can classify by its last one.
     if make.interface != serves and (make.interface, serves) != ("classification", "steps"):
         raise UserError(
@@ -122,20 +129,45 @@ def tuples(value: Any) -> Any:
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
-def load(path: Path, device: torch.device | str = "cpu") -> tuple[nn.Module, Any]:
+def trusted_class(model: str, trusted: Iterable[str]) -> Any:
+    """Import a class of the user's, if it is one of those that may be run.
+
+    Args:
+        model: What a file says it is of, such as ``my.py:Net``. A file may say anything.
+        trusted: What a person has named, in the same way; the folder may be another one.
+
+    Raises:
+        UserError: Nobody has named it.
+    """
+    file, _, name = model.rpartition(":")
+    for target in trusted:
+        named, _, wanted = target.rpartition(":")
+        if wanted == name and Path(named).name == Path(file).name:
+            return index.import_target(target)
+    raise UserError(
+        f"lab: its class is {model}, which is not ours to run; wug serve --model {model} does."
+    )
+
+
+def load(
+    path: Path, device: torch.device | str = "cpu", trusted: Iterable[str] = ()
+) -> tuple[nn.Module, Any]:
     """Load a network, ready for evaluation, and its task, or None if it was kept without one.
 
     Args:
         path: A file of `keep_network`.
         device: Where the network goes.
+        trusted: Classes of the user's that may be run, as ``my.py:Net``.
 
     Raises:
         UserError: The model is not registered, or its weights are not those of its options.
     """
     about = read_about(path)
     task = task_of(about)
-    make = index.get("model", about["model"])
     own = {} if task is None else interface(task.interface).sizes(task)
+    if ":" in about["model"]:
+        return load_own(path, about, trusted_class(about["model"], trusted), own).to(device), task
+    make = index.get("model", about["model"])
     sizes = size_arguments(about["model"], own)
     options = tuples(about["model_options"])
     try:
@@ -143,9 +175,9 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[nn.Module, Any
         needed = make(**sizes, **options, device="meta").state_dict()
         with safe_open(path, framework="pt") as file:
             found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-            if found != {name: tuple(value.shape) for name, value in needed.items()}:
+            if whole_shapes(found) != {name: tuple(value.shape) for name, value in needed.items()}:
                 raise UserError("the weights are of other names or shapes")
-            weights = {name: file.get_tensor(name) for name in found}
+            weights = whole_weights({name: file.get_tensor(name) for name in found})
         network: nn.Module = make(**sizes, **options, generator=torch.Generator())
         network.load_state_dict(weights)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -153,6 +185,34 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[nn.Module, Any
             f"lab: {path.name} can't be loaded as {about['model']} with its options: {error}."
         ) from None
     return network.to(device).eval(), task
+
+
+def whole_shapes(found: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights, if the scales of rounded ones are of theirs."""
+    return {
+        name: shape
+        for name, shape in found.items()
+        if not name.endswith(SCALE) or (*found.get(name.removesuffix(SCALE), ())[:-1], 1) != shape
+    }
+
+
+def load_own(
+    path: Path, about: Mapping[str, Any], make: Any, sizes: Mapping[str, int]
+) -> nn.Module:
+    """Load a network of a user's class, ready for evaluation.
+
+    Raises:
+        UserError: Its weights are not those of the class.
+    """
+    try:
+        with torch.random.fork_rng(devices=[]):
+            network: nn.Module = make(*sizes.values(), **tuples(about["model_options"]))
+        with safe_open(path, framework="pt") as file:
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        network.load_state_dict(weights)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UserError(f"lab: {path.name} can't be loaded as {about['model']}: {error}.") from None
+    return network.eval()
 
 
 def keep_network(

@@ -17,7 +17,7 @@ from wug.core.errors import UserError
 from wug.interfaces.interface import SPLITS
 from wug.interfaces.registered import interface as get_interface
 from wug.records import config_hash
-from wug.training.checkpoint import load_checkpoint, save_checkpoint
+from wug.training.checkpoint import flatten, load_checkpoint, save_checkpoint, unflatten
 from wug.training.curves import Curves
 from wug.training.engine import Engine, Floats, Tree, choose_engine, initial_module
 from wug.training.kept_networks import keep_network
@@ -32,8 +32,9 @@ from wug.training.outcome import (
     selected_row,
     values,
 )
-from wug.training.plan import Lot, Registered, Variant
+from wug.training.plan import Lot, Registered, Variant, observations_path, observes_at_length
 from wug.training.policies import Policies
+from wug.training.ranks import Ranks
 from wug.training.single import Single
 from wug.training.stacked import Stacked
 from wug.training.stacked_steps import StackedSteps
@@ -77,7 +78,7 @@ class Clock:
         step: Number of steps taken.
         stage: Of the curriculum.
         seconds: Time spent in training steps.
-        around: Time spent around them: making the data, evaluations.
+        around: Time spent around them, in evaluations; the data is made before.
         reserved: Time that the result will take.
         promoted: Steps after which harder problems were added.
     """
@@ -98,21 +99,26 @@ class Training:
         device: Where.
         compiled: Whether to compile.
         keep: Folder that networks are kept in, for the lab and for lots that need them.
+        ranks: The processes that train it together; this one alone by default.
+        shard: Whether each rank holds a part of the weights only.
     """
 
     def __init__(
-        self, lot: Lot, *, device: torch.device, compiled: bool, keep: Path | None = None
+        self,
+        lot: Lot,
+        *,
+        device: torch.device,
+        compiled: bool,
+        keep: Path | None = None,
+        ranks: Ranks | None = None,
+        shard: bool = False,
     ) -> None:
-        began = time.monotonic()
         self.lot, self.device, self.keep = lot, device, keep
+        self.ranks = ranks or Ranks()
         self.interface = get_interface(lot.task.interface)
         self.selection = lot.plan.selection or self.interface.selection
         self.watched = lot.plan.watched or self.interface.watched
-        make: type[Stacked] | type[Single] = Single
-        if choose_engine(lot) == "stacked":
-            module = initial_module(lot, lot.seeds[0])
-            make = StackedSteps if getattr(module, "recurrent", False) else Stacked
-        self.engine: Engine = make(lot, self.interface, device=device, compiled=compiled)
+        self.engine = self._make_engine(compiled, shard)
         self.source = self.engine.source
         self.best = np.full(lot.num_replicas, np.inf)
         self.solved_for = np.zeros(lot.num_replicas, np.int64)
@@ -120,7 +126,24 @@ class Training:
         self.curves = Curves()
         self.policies, self.loss_split = Policies(lot.plan.policies), LossSplit()
         self.thresholds = np.array([v.task.threshold() for v in lot.variants for _ in lot.seeds])
-        self.clock = Clock(around=time.monotonic() - began)
+        self.clock = Clock()
+        if lot.plan.seconds is not None:  # the data is made before the clock starts
+            for split in EVALUATED:
+                self.source.groups(split)
+        self.told = 0.0
+
+    def _make_engine(self, compiled: bool, shard: bool) -> Engine:
+        lot = self.lot
+        how: dict[str, Any] = {"device": self.device, "compiled": compiled}
+        if choose_engine(lot) == "single":
+            return Single(lot, self.interface, ranks=self.ranks, shard=shard, **how)
+        if self.ranks.several:
+            raise UserError(
+                f"Lot {lot.name}: its replicas are trained as one program, by one process; run it "
+                "without torchrun."
+            )
+        recurrent = getattr(initial_module(lot, lot.seeds[0]), "recurrent", False)
+        return (StackedSteps if recurrent else Stacked)(lot, self.interface, **how)
 
     @property
     def spent(self) -> float:
@@ -135,7 +158,7 @@ class Training:
         """Whether the steps or the time are over, or enough evaluations in a row were solved."""
         plan = self.lot.plan
         if not len(self.curves) or (self.clock.step == 0 and plan.steps > 0):
-            return False  # making the data may take longer than there is time
+            return False  # an evaluation may take longer than there is time
         over = self.spent >= plan.amount or self.clock.step >= plan.steps
         return over or bool((self.ended >= 0).all())
 
@@ -170,14 +193,21 @@ class Training:
         while not self.done:
             self.evaluate(self.advance(min(clock.step + plan.evaluate_every, plan.steps)))
             now = time.monotonic()
-            if checkpoint is not None and now - saved >= checkpoint_seconds:
+            due = checkpoint is not None and now - saved >= checkpoint_seconds
+            if self.ranks.same(due) and checkpoint is not None:
                 self._save(checkpoint)
                 saved = time.monotonic()
             if on_progress is not None:
                 rate = (clock.step - first) * self.lot.num_replicas / max(now - began, 1e-9)
-                on_progress({**self.curves.medians(), "step": self.spent, "steps": plan.amount,
+                # What is reserved for the result is estimated anew; a bar never goes back.
+                self.told = max(self.told, self.spent)
+                on_progress({**self.curves.medians(), "step": self.told, "steps": plan.amount,
                              "rate": rate, "replicas": self.lot.num_replicas})  # fmt: skip
-        return self.results()
+        if checkpoint is None or not observes_at_length(self.lot):
+            return self.results()
+        if clock.step > first and not self.ranks.several:
+            self._save(checkpoint)
+        return self.results(observations_path(checkpoint))
 
     def advance(self, end: int) -> Mapping[str, float]:
         """Train up to a step, or until the time is over; return the mean losses."""
@@ -188,14 +218,15 @@ class Training:
             share = 1.0 if len(self.curves) else FIRST_EVALUATION
             until = began + share * plan.seconds - self.spent
         progress = self.engine.advance(clock.step, end, clock.stage, until)
-        clock.seconds += time.monotonic() - began
+        clock.seconds = self.ranks.same(clock.seconds + time.monotonic() - began)
         clock.step = progress.step
         return progress.losses
 
     def evaluate(self, losses: Mapping[str, float]) -> None:
         """Add a row to the curves, keep better weights, and promote if it is time."""
         clock, began = self.clock, time.monotonic()
-        found = self.engine.evaluate(self.watched)
+        # What is decided follows from the numbers of rank 0.
+        found = self.ranks.same(self.engine.evaluate(self.watched))
         observed = self.engine.observe()
         row: dict[str, Any] = {"step": float(clock.step), **losses}
         for split in self.watched:
@@ -212,6 +243,7 @@ class Training:
         self.engine.heed(clock.step, self.curves[self.selection.split])
         self._promote()
         seconds = time.monotonic() - began
+        seconds = self.ranks.same(seconds)
         clock.around += seconds
         clock.reserved = FINAL_EVALUATIONS * seconds
 
@@ -266,8 +298,12 @@ class Training:
             clock.stage = stage
             clock.promoted.append(clock.step)
 
-    def results(self) -> list[Result]:
-        """Evaluate all splits with the last and the selected weights, and judge every replica."""
+    def results(self, folder: Path | None = None) -> list[Result]:
+        """Evaluate all splits with the last and the selected weights, and judge every replica.
+
+        Args:
+            folder: For what is observed at length, so that it can go on after an interruption.
+        """
         engine = self.engine
         groups: dict[str, tuple[str, ...]] = {s: self.source.groups(s) for s in EVALUATED}
         found = {"final": engine.evaluate(EVALUATED)}
@@ -313,7 +349,10 @@ class Training:
                 selected=values(found["selected"], index),
                 final=values(found["final"], index),
                 groups=by_name,
-                observed={**observed_here, **self._observe(variant, weights[index])},
+                observed={
+                    **observed_here,
+                    **self._observe(variant, weights[index], folder and folder / str(index)),
+                },
                 notes=further,
                 crashed=self._crashed(index, rows),
             )
@@ -362,12 +401,15 @@ class Training:
         network.load_state_dict(dict(weights), strict=False)
         return network.eval()
 
-    def _observe(self, variant: Variant, weights: Mapping[str, torch.Tensor]) -> dict[str, float]:
+    def _observe(
+        self, variant: Variant, weights: Mapping[str, torch.Tensor], folder: Path | None
+    ) -> dict[str, Any]:
         if self.lot.observe is None:
             return {}
+        further = {"folder": folder} if observes_at_length(self.lot) else {}
         with torch.no_grad():
-            found = self.lot.observe(self._network(weights), variant.task)
-        return {name: float(value) for name, value in found.items()}
+            found = self.lot.observe(self._network(weights), variant.task, **further)
+        return {n: value if isinstance(value, str) else float(value) for n, value in found.items()}
 
     def _keep(
         self,
@@ -410,13 +452,22 @@ class Training:
                 "loss_split": self.loss_split.state(),
             },
         }
-        save_checkpoint(path, tree, asdict(self.clock), self.fingerprint)
+        if self.ranks.first:
+            save_checkpoint(path, tree, asdict(self.clock), self.fingerprint)
 
     def _load(self, path: Path) -> None:
-        found = load_checkpoint(path, self.fingerprint)
-        if found is None:
+        found, problem = None, None
+        try:
+            found = load_checkpoint(path, self.fingerprint) if self.ranks.first else None
+        except UserError as error:
+            problem = str(error)
+        if problem := self.ranks.same(problem):
+            raise UserError(problem)
+        clock = self.ranks.same(found and found[1])
+        if clock is None:
             return
-        tree, clock = found
+        flat = self.ranks.same_tensors(flatten(found[0]) if found else None, self.device)
+        tree = unflatten(flat)
         loop = tree["loop"]
         self.engine.load_state(tree["engine"])
         self.best, self.ended = loop["best"].numpy(), loop["ended"].numpy()
@@ -424,9 +475,7 @@ class Training:
         self.curves = Curves({name: rows.numpy() for name, rows in loop["curves"].items()})
         self.policies.load_state(loop.get("policies", {}))
         self.loss_split.load_state(loop.get("loss_split", {}))
-        around = self.clock.around  # making the data took time again
         self.clock = Clock(**clock)
-        self.clock.around += around
 
 
 def kept_name(lot: Lot, variant: Variant, seed: int) -> str:

@@ -34,13 +34,16 @@ class Trainings(Protocol):
     def lots(self) -> tuple[Lot, ...]: ...  # noqa: D102
 
 
-def make_record(name: str, result: Result, seconds: float) -> Record:
+def make_record(
+    name: str, result: Result, seconds: float, origin: Mapping[str, str] | None = None
+) -> Record:
     """Turn a trained replica into a record.
 
     Args:
         name: Of the experiment.
         result: What was trained.
         seconds: How long that took.
+        origin: Who did it.
     """
     return Record(
         experiment=name,
@@ -52,6 +55,7 @@ def make_record(name: str, result: Result, seconds: float) -> Record:
         curves=result.curves,
         seconds=seconds,
         versions=versions(),
+        origin=origin or {},
     )
 
 

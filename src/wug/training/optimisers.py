@@ -130,6 +130,26 @@ class SGD:
         return [torch.optim.SGD(network.parameters(), 0.0)]
 
 
+@dataclass(frozen=True)
+class MomentumSGD:
+    """Gradient descent with momentum and weight decay."""
+
+    momentum: float = 0.9
+    weight_decay: float = 1e-4
+
+    def pure(self) -> None:
+        """Return nothing: there is no pure form."""
+        return
+
+    def make(self, network: nn.Module, num_outputs: int | None) -> list[Optimizer]:
+        """Return torch's SGD."""
+        return [
+            torch.optim.SGD(
+                network.parameters(), 0.0, momentum=self.momentum, weight_decay=self.weight_decay
+            )
+        ]
+
+
 def _adamw(parameters: list[nn.Parameter], data: AdamW) -> Optimizer:
     return torch.optim.AdamW(
         parameters, 0.0, (data.beta1, data.beta2), data.epsilon, data.weight_decay, fused=True

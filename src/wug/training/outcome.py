@@ -123,7 +123,7 @@ def make_outcome(
     selected: Mapping[str, Mapping[str, float]],
     final: Mapping[str, Mapping[str, float]],
     groups: Mapping[str, Any],
-    observed: Mapping[str, float],
+    observed: Mapping[str, Any],
     notes: Mapping[str, Any],
     crashed: bool | None = None,
 ) -> dict[str, Any]:

@@ -15,16 +15,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from wug.training.engine import choose_engine
 from wug.training.loop import Training
 from wug.training.plan import Lot
+from wug.training.stacked import Stacked
 
 MEMORY_GB = 2.0
-# To measure takes about a second, so that lots of fewer replicas are trained as they are.
+# To measure takes up to two seconds, so that lots of fewer replicas are trained as they are.
 FEWEST_MEASURED = 200
 
 
 class Measure(TorchDispatchMode):
     """Measures the most bytes that results take at once, and notices torch's random state in use.
 
-    A graph drops each result after its last use, so that what it holds is what Python holds.
+    Python holds some results a little longer than a compiled program does.
     """
 
     def __init__(self) -> None:
@@ -89,7 +90,9 @@ def need_of(lot: Lot) -> Need:
     alone = lot.part(lot.variants[:1], lot.seeds[:1])
     training = Training(alone, device=torch.device("cpu"), compiled=False)
     engine = training.engine
-    training.advance(1)  # makes the programs
+    if isinstance(engine, Stacked):
+        engine.traced = False  # to trace its programs takes ten times as long as to measure them
+    training.advance(1)
     training.evaluate({})
     kept = size_of(engine.state())
     with Measure() as step:

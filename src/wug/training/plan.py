@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -16,12 +18,12 @@ from wug.core.schedules import Constant, Schedule
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import Selection
 from wug.records import Json
-from wug.sources.samplers import ByError, Curriculum, Sampler
+from wug.sources.samplers import Curriculum, Sampler
 from wug.training.optimisers import Adam, Optimiser
 
 Build = Callable[..., nn.Module]
 Streams = Literal["shared", "independent"]
-Observe = Callable[[nn.Module, Any], Mapping[str, float]]
+Observe = Callable[..., Mapping[str, float | str]]
 EngineName = Literal["auto", "stacked", "single"]
 
 PRECISIONS = ("float32", "bfloat16")
@@ -68,8 +70,8 @@ class Stopping:
 
     Args:
         patience: After so many evaluations in a row that were solved; 0 means never.
-        seconds: In time to be judged after so many seconds, making the data and all evaluations
-            included; None means that time does not count.
+        seconds: In time to be judged after so many seconds, all evaluations included and making
+            the data not; None means that time does not count.
     """
 
     patience: int = 0
@@ -173,7 +175,7 @@ class Plan:
     def stacks(self) -> bool:
         """Say whether every part has a form for many replicas at once."""
         single = self.averaging or self.precision != "float32" or self.accumulation > 1
-        single = single or isinstance(self.sampler, ByError)
+        single = single or (self.sampler is not None and self.sampler.learns)
         alone = bool(single or self.policies or self.loss_curves)
         return not alone and self.optimiser.pure() is not None
 
@@ -273,7 +275,8 @@ class Lot:
         seeds: One replica of each group per seed.
         plan: How all of them are trained.
         streams: Whether the seeds of a group see the same training inputs.
-        observe: Further numbers for the records: a function of the selected network and its task.
+        observe: Further numbers for the records: a function of the selected network and its task;
+            one that has a parameter ``folder`` gets a folder, or None, for checkpoints of its own.
         needs: Names of lots, of one network each, that must be finished before this one begins;
             ``build`` then gets the files of their networks by name as ``needed``.
         keeps: Whether the selected weights are written to a file, for the lab and for other lots;
@@ -395,3 +398,13 @@ def default_of(part: Field[Any]) -> Any:
 def task_config(task: Any) -> dict[str, Json]:
     """Return a task as plain data, with the edition of what it makes."""
     return {**as_config(task), "edition": getattr(task, "edition", 1)}  # type: ignore[dict-item]
+
+
+def observes_at_length(lot: Lot) -> bool:
+    """Say whether what is observed of a lot's networks takes checkpoints of its own."""
+    return lot.observe is not None and "folder" in inspect.signature(lot.observe).parameters
+
+
+def observations_path(checkpoint: Path) -> Path:
+    """Return the folder of those checkpoints, beside that of the training."""
+    return checkpoint.with_suffix("")

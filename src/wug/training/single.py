@@ -15,6 +15,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils import _pytree as pytree
 
 from wug.core.errors import UserError
+from wug.functional.across_ranks import summing_over_ranks
 from wug.functional.network_rules import has_rule, project_, update
 from wug.functional.output import Output
 from wug.functional.streams import stream_key
@@ -22,6 +23,17 @@ from wug.interfaces.interface import Batch, Interface, Terms
 from wug.training.engine import Floats, Params, Progress, Tree, initial_module
 from wug.training.objective import objective
 from wug.training.plan import Lot
+from wug.training.ranks import Ranks
+from wug.training.shards import (
+    as_shards,
+    clip_norm,
+    clip_value,
+    load_weights,
+    scalars_of,
+    shard_network,
+    split_groups,
+    whole,
+)
 from wug.training.stacked import clip_groups
 
 # What torch does with a larger one is no float any more; weights are lost long before.
@@ -36,15 +48,27 @@ class Single:
         interface: Of its task.
         device: Where.
         compiled: Whether to compile the step of a network that has one.
+        ranks: The processes that train it together.
+        shard: Whether each rank holds a part of the weights only.
     """
 
     name: Literal["single"] = "single"
 
     def __init__(
-        self, lot: Lot, interface: Interface, *, device: torch.device, compiled: bool
+        self,
+        lot: Lot,
+        interface: Interface,
+        *,
+        device: torch.device,
+        compiled: bool,
+        ranks: Ranks | None = None,
+        shard: bool = False,
     ) -> None:
         self.lot, self.interface, self.device = lot, interface, device
+        self.ranks = ranks or Ranks()
         plan = lot.plan
+        if self.ranks.several:
+            self.ranks.require_shares(lot.name, plan.batch_size, plan.accumulation)
         if plan.restart is not None or plan.alternate or plan.terms_below is not None:
             raise UserError(
                 f"Lot {lot.name}: restarts, alternating parameters and terms_below are parts of "
@@ -65,6 +89,11 @@ class Single:
             few_shapes=self._step is not None,
         )  # fmt: skip
         self.values, self.own = self._to_device((self.source.values(), self.source.own(self.seed)))
+        if self.source.learns and self.ranks.several:
+            raise UserError(
+                f"Lot {lot.name}: a sampler that goes by errors is for one process alone; choose "
+                "another one."
+            )
         if self.source.learns and not hasattr(interface, "wrong"):
             raise UserError(
                 f"Lot {lot.name}: a sampler that goes by errors is for classification alone; "
@@ -72,7 +101,12 @@ class Single:
             )
         sizes = interface.sizes(self.task)
         num_outputs = sizes.get("num_classes", sizes.get("out_features"))
+        self.sharded = shard and self.ranks.several
+        if self.sharded:
+            shard_network(self.network, plan, lot.name, self.ranks.mesh(device.type))
         self.optimisers = plan.optimiser.make(self.network, num_outputs)
+        # Of every optimiser: a parameter's number -> its number in checkpoints, where they differ.
+        self._numbers = [split_groups(one) if self.sharded else {} for one in self.optimisers]
         self.averaged: AveragedModel | None = None
         if plan.averaging:
             mean = get_ema_multi_avg_fn(plan.averaging)
@@ -95,7 +129,7 @@ class Single:
         return self.kept["selected"]
 
     def _weights(self) -> Params:
-        return {name: value.detach().clone() for name, value in self.judged.state_dict().items()}
+        return {name: whole(value).clone() for name, value in self.judged.state_dict().items()}
 
     def _key(self) -> Any:
         if self.source.traced:
@@ -136,16 +170,19 @@ class Single:
         total = torch.zeros((), device=self.device)
         statistics: Params = {}
         states: list[Any] = []
-        # Sums are divided by the weights of the whole batch, means by the number of parts.
-        whole = self.interface.weights(self.task, batch)
-        shares = {name: w if name in whole else w / parts for name, w in weights.items()}
+        # Sums are divided by the weights of the whole batch, means by the number of parts of it.
+        divisors = self.interface.weights(self.task, batch)
+        means = parts * self.ranks.world
+        shares = {name: w if name in divisors else w / means for name, w in weights.items()}
         carried = split_rows(self.carried, parts)
-        for part, state in zip(split_rows(batch, parts), carried, strict=True):
-            terms, output = self._terms(part, state)
-            terms = {name: (value, whole[name]) for name, (value, _) in terms.items()}
-            loss = objective(self.network, params, terms, output, shares)
-            loss.backward()
-            total += loss.detach()
+        for piece, state in zip(split_rows(batch, parts), carried, strict=True):
+            part = self.ranks.rows(piece)
+            with summing_over_ranks(self.ranks.several):
+                terms, output = self._terms(part, state)
+                terms = {name: (value, divisors[name]) for name, (value, _) in terms.items()}
+                loss = objective(self.network, params, terms, output, shares)
+                loss.backward()
+            total = total + loss.detach()
             if self.source.learns:
                 wrong: Tensor = self.interface.wrong(part, output.answer)  # type: ignore[attr-defined]
                 self.values = self.source.learn(self.values, part, wrong)
@@ -154,6 +191,11 @@ class Single:
                 statistics[name] = statistics[name] + value if name in statistics else value
         if states[0] is not None:
             self.carried = pytree.tree_map(lambda *rows: torch.cat(rows), *states)
+        # What is cut was summed on the way.
+        left = scalars_of(self.network) if self.sharded else self.network.parameters()
+        self.ranks.sum_gradients(left)
+        for value in (total, *statistics.values()):
+            self.ranks.sum_(value)
         return total, statistics
 
     def _move(self, rate: float) -> None:
@@ -161,10 +203,12 @@ class Single:
         plan = self.lot.plan
         named = dict(self.network.named_parameters())
         if plan.clip is not None:
+            norm = clip_norm if self.sharded else nn.utils.clip_grad_norm_
+            value = clip_value if self.sharded else nn.utils.clip_grad_value_
             for names, limit in clip_groups(list(named), plan.clip):
-                nn.utils.clip_grad_norm_([named[name] for name in names], limit)
+                norm([named[name] for name in names], limit)
             if plan.clip.value is not None:
-                nn.utils.clip_grad_value_(named.values(), plan.clip.value)
+                value(named.values(), plan.clip.value)
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = min(rate, LARGEST_RATE)
@@ -181,7 +225,8 @@ class Single:
         devices = [self.device] if self.device.type == "cuda" else []
         with self._training(), torch.random.fork_rng(devices):
             # Dropout depends on the training and the step alone, so a resumed run repeats it.
-            torch.manual_seed(stream_key("noise", self.lot.name, self.seed, start)[0])
+            own = (self.ranks.rank,) if self.ranks.rank else ()
+            torch.manual_seed(stream_key("noise", self.lot.name, self.seed, start, *own)[0])
             for index, rate in enumerate(rates.tolist()):
                 now = {name: float(values[index]) for name, values in weights.items()}
                 self.network.zero_grad(set_to_none=True)
@@ -193,8 +238,8 @@ class Single:
                     project_(self.network)
                 if self.averaged is not None:
                     self.averaged.update_parameters(self.network)
-                total += loss
-                if until is not None and time.monotonic() >= until:
+                total = total + loss
+                if until is not None and self.ranks.same(time.monotonic() >= until):
                     end = start + index + 1
                     break
         return Progress(step=end, losses={"train": float(total) / (end - start)})
@@ -217,19 +262,24 @@ class Single:
             for index in range(self.source.num_parts(split)):
                 batch = self._to_device(self.source.part(split, index))
                 batch = self.source.finish(self.own, batch)
+                # A rank without rows of its own runs along with one that does not count.
+                idle = self.ranks.rank >= len(next(iter(batch.values())))
+                batch = pytree.tree_map(lambda x: x[:1], batch) if idle else self.ranks.rows(batch)
                 counts, state = self.interface.counts(
                     self.task, self.judged, batch, state, num_groups
                 )
                 for name, count in counts.items():
+                    count = count * (not idle)
                     totals[name] = totals[name] + count if name in totals else count
             found[split] = {
-                name: total.unsqueeze(0).numpy(force=True) for name, total in totals.items()
+                name: self.ranks.sum_(total).unsqueeze(0).numpy(force=True)
+                for name, total in totals.items()
             }
         return found
 
     def observe(self) -> dict[str, Floats]:
         """Return finiteness and the number of parameters."""
-        weights = self.judged.state_dict().values()
+        weights = map(whole, self.judged.state_dict().values())
         finite = all(bool(value.isfinite().all()) for value in weights if value.is_floating_point())
         size = sum(value.numel() for value in self.network.parameters())
         return {"finite": np.array([float(finite)]), "num_parameters": np.array([float(size)])}
@@ -264,23 +314,27 @@ class Single:
         """Choose the weights that are evaluated and observed: the last ones, or those of a name."""
         if self._last is None:
             self._last = self._weights()
-        self.judged.load_state_dict(self._last if which == "last" else self.kept[which])
+        load_weights(self.judged, self._last if which == "last" else self.kept[which])
         if which == "last":
             self._last = None
 
     def state(self) -> Tree:
         """Return weights, selected weights, optimisers' states and the carried state."""
-        tree: Tree = {"network": self.network.state_dict(), "kept": self.kept}
+        tree: Tree = {"network": {n: whole(v) for n, v in self.network.state_dict().items()},
+                      "kept": self.kept}  # fmt: skip
         if self.averaged is not None:
             tree["averaged"] = self.averaged.state_dict()
         if self.source.learns:
             tree["learnt"] = dict(self.values)
         if self.carried is not None:
-            leaves = pytree.tree_leaves(self.carried)
+            rows = [self.ranks.all_rows(part) for part in self._carried_parts()]
+            leaves = pytree.tree_leaves(pytree.tree_map(lambda *parts: torch.cat(parts), *rows))
             tree["carried"] = {str(index): leaf for index, leaf in enumerate(leaves)}
         tree["optimisers"] = {
             str(number): {
-                str(index): {name: torch.as_tensor(v) for name, v in slots.items()}
+                str(self._numbers[number].get(index, index)): {
+                    name: whole(torch.as_tensor(v)) for name, v in slots.items()
+                }
                 for index, slots in optimiser.state_dict()["state"].items()
             }
             for number, optimiser in enumerate(self.optimisers)
@@ -289,7 +343,7 @@ class Single:
 
     def load_state(self, tree: Tree) -> None:
         """Go on from a state."""
-        self.network.load_state_dict(tree["network"])
+        load_weights(self.network, tree["network"])
         self.kept = self._to_device(tree.get("kept") or {"selected": tree["selected"]})
         if self.averaged is not None:
             self.averaged.load_state_dict(tree["averaged"])
@@ -297,6 +351,13 @@ class Single:
             saved = tree.get("optimisers", {}).get(str(number), {})
             state = {int(index): slots for index, slots in saved.items()}
             groups = optimiser.state_dict()["param_groups"]
+            if self.sharded:
+                parameters = [p for group in optimiser.param_groups for p in group["params"]]
+                state = {
+                    index: as_shards(state[there], parameters[index])
+                    for index, there in self._numbers[number].items()
+                    if there in state
+                }
             optimiser.load_state_dict({"state": state, "param_groups": groups})
         if self.source.learns:
             self.values = self._to_device(tree["learnt"])
@@ -304,7 +365,13 @@ class Single:
             rows: Any = self.network.initial_state(self.lot.plan.batch_size)  # type: ignore[operator]
             _, spec = pytree.tree_flatten(rows)
             leaves = [tree["carried"][str(index)] for index in range(len(tree["carried"]))]
-            self.carried = self._to_device(pytree.tree_unflatten(leaves, spec))
+            everyone = pytree.tree_unflatten(leaves, spec)
+            rows = [self.ranks.rows(p) for p in split_rows(everyone, self.lot.plan.accumulation)]
+            mine = pytree.tree_map(lambda *parts: torch.cat(parts), *rows)
+            self.carried = self._to_device(mine)
+
+    def _carried_parts(self) -> list[Any]:
+        return split_rows(self.carried, self.lot.plan.accumulation)
 
     def results(self) -> list[Params]:
         """Return the selected weights of the network."""

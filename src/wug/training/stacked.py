@@ -357,15 +357,15 @@ class Stacked:
         shapes = (name, *(tuple(leaf.shape) for leaf in leaves))
         if shapes not in self._programs:
             unrolled = name != "step" and getattr(self.module, "unrolled", False)
+            # What is read off the weights alone is small: to compile it takes longer.
+            compiled = self.compiled and name != "observation"
             self._programs[shapes] = make_program(
-                make(), example, compiled=self.compiled, traced=self.traced and not unrolled
+                make(), example, compiled=compiled, traced=self.traced and not unrolled
             )
         return self._programs[shapes]
 
     def _batch(self, step: int, stage: int) -> Batch:
         """Return what the host draws for a step: a batch for each group, or for each replica."""
-        if self.source.traced:
-            return {}
         groups = []
         for variant, source in zip(self.lot.variants, self.sources, strict=True):
             if self.lot.streams == "shared":
@@ -383,16 +383,18 @@ class Stacked:
         fixed = pytree.tree_leaves((self.groups, self.replicas))
         devices = [self.device] if self.device.type == "cuda" else []
         program: Program | None = None
+        batch: Batch = {}
         with torch.random.fork_rng(devices):
             # What `KeyedNoise` leaves to torch, such as dropout, a resumed run repeats, too.
             torch.manual_seed(stream_key("noise", self.lot.name, start)[0])
             for number, (step, row) in enumerate(self._controls(start, end), start):
-                batch = self._batch(number, stage)
+                if not self.source.traced:
+                    batch = self._batch(number, stage)
                 if program is None or batch:
                     now = pytree.tree_unflatten(tensors, spec)
                     example = step, row, self.groups, self.replicas, batch, now
                     program = self._program("step", self._step, example)
-                leaves = pytree.tree_leaves(batch)
+                leaves = pytree.tree_leaves(batch) if batch else ()
                 tensors = list(program.flat(step, row, *fixed, *leaves, *tensors))
         self.tensors = pytree.tree_unflatten(tensors, spec)
         return Progress(step=end)

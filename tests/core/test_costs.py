@@ -1,0 +1,21 @@
+"""What tables cost, as it was measured."""
+
+from wug.core import index
+from wug.core.costs import costs, spelled_cost
+
+
+def test_costs_are_of_experiments_and_scales_that_there_are() -> None:
+    known = {entry.key for entry in index.entries("experiment")}
+    assert costs().keys() <= known
+    for scales in costs().values():
+        assert scales.keys() <= {"laptop", "paper"}
+        for cost in scales.values():
+            if cost["how"] == "unknown":
+                assert cost["why"] and "minutes" not in cost
+            else:
+                assert cost["minutes"] > 0 and cost["how"] in ("measured", "estimated")
+
+
+def test_an_estimate_is_marked() -> None:
+    assert spelled_cost("mistry2022.single_module", "paper") == "10 min"
+    assert spelled_cost("mistry2022.single_module", "laptop") == "~2 min"

@@ -1,0 +1,139 @@
+"""Trains small language models, alone or under torchrun; for test_ranks.py.
+
+Usage: ranks_driver.py OUT TEXT; rank 0 writes into OUT, for each layer:
+``LAYER-gradients.safetensors`` (float32, of one step), ``LAYER.json`` (losses of 50 steps in
+float64 and in float32, and counts of an evaluation), ``LAYER.safetensors`` (a checkpoint after 10
+steps, float64); ``shares.json`` (which rows each rank had), and ``whole`` and ``shard``: json
+(losses of ten steps with whole and with sharded weights) and safetensors (a checkpoint).
+
+Usage: ranks_driver.py OUT TEXT DIE_AT: train with checkpoints, and die after a step.
+"""
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from wug.study.language_run import LanguageOptions, language_run
+from wug.training.loop import Training
+from wug.training.optimisers import AdamW
+from wug.training.plan import Lot
+from wug.training.ranks import here, join, leave
+
+STEPS = 50
+
+
+def make_lot(text: str, layer: Any, dtype: torch.dtype, *, plain: bool = False, **plan: Any) -> Lot:
+    """Return a small language model without dropout."""
+    options = LanguageOptions(
+        path=text, layer=layer, features=16, num_layers=2, num_heads=2, num_experts=4,
+        expert_features=8, top_k=2, length=16, rows=8, steps=STEPS, expert_dropout=0.0,
+        validation_tokens=400, test_tokens=400,
+    )  # fmt: skip
+    (lot,) = language_run(options).lots
+    if plain:
+        plan["optimiser"] = AdamW(weight_decay=0.01)
+    build = lot.build
+    return replace(
+        lot, build=lambda generator: build(generator).to(dtype), plan=replace(lot.plan, **plan)
+    )
+
+
+def training(lot: Lot, shard: bool = False) -> Any:
+    device = torch.device("cpu")
+    return Training(lot, device=device, compiled=False, ranks=here(), shard=shard)
+
+
+def losses(engine: Any, steps: int) -> list[float]:
+    return [engine.advance(i, i + 1, 0, None).losses["train"] for i in range(steps)]
+
+
+def compare(out: Path, text: str) -> None:
+    ranks = here()
+    for layer in ("dense", "sigma_moe"):
+        engine = training(make_lot(text, layer, torch.float32)).engine
+        weights = {name: 0.1 for name in engine.lot.terms(engine.variant)}
+        engine.network.train()
+        engine._backward(engine.batch(0, 0), weights)
+        gradients = {name: p.grad.clone() for name, p in engine.network.named_parameters()}
+        single = losses(training(make_lot(text, layer, torch.float32)).engine, STEPS)
+        loop = training(make_lot(text, layer, torch.float64, accumulation=2))
+        double = losses(loop.engine, 10)
+        loop._save(out / f"{layer}.safetensors")
+        double += [loop.engine.advance(i, i + 1, 0, None).losses["train"] for i in range(10, STEPS)]
+        counts = {
+            split: {name: count.tolist() for name, count in found.items()}
+            for split, found in loop.engine.evaluate(["validation"]).items()
+        }
+        if ranks.first:
+            save_file(gradients, out / f"{layer}-gradients.safetensors")
+            about = {"float64": double, "float32": single, "counts": counts}
+            (out / f"{layer}.json").write_text(json.dumps(about))
+    rows = torch.arange(8)
+    shares = [ranks.rows(rows).tolist()] if not ranks.several else gather(ranks.rows(rows).tolist())
+    if ranks.first:
+        (out / "shares.json").write_text(json.dumps(shares))
+
+
+def gather(value: Any) -> list[Any]:
+    found: list[Any] = [None] * here().world
+    torch.distributed.all_gather_object(found, value)
+    return found
+
+
+def curve(out: Path, text: str, die_at: int | None) -> None:
+    lot = make_lot(text, "sigma_moe", torch.float64, steps=20, evaluate_every=5)
+
+    def on_progress(news: dict[str, Any]) -> None:
+        if die_at is not None and news["step"] > die_at:
+            os._exit(3)
+
+    path = out / "curve.safetensors"
+    (result,) = training(lot).train(
+        checkpoint=path, checkpoint_seconds=0.0, on_progress=on_progress if here().first else None
+    )
+    if here().first:
+        about = {"curves": result.curves, "selected": result.outcome["selected"]}
+        (out / "curve.json").write_text(json.dumps(about))
+
+
+def shards(out: Path, text: str, shard: bool) -> None:
+    lot = make_lot(text, "sigma_moe", torch.float32, plain=True)
+    loop = training(lot, shard)
+    found = losses(loop.engine, 10)
+    loop.evaluate({})
+    name = "shard" if shard else "whole"
+    loop._save(out / f"{name}.safetensors")
+    if here().first:
+        (out / f"{name}.json").write_text(json.dumps(found))
+    # It goes on from its file.
+    again = training(lot, shard)
+    again._load(out / f"{name}.safetensors")
+    more = [again.engine.advance(i, i + 1, 0, None).losses["train"] for i in range(10, 12)]
+    straight = [loop.engine.advance(i, i + 1, 0, None).losses["train"] for i in range(10, 12)]
+    assert torch.allclose(torch.tensor(more), torch.tensor(straight), rtol=1e-6)
+
+
+def gloo_threads() -> list[str]:
+    """Return the threads of process groups; one that lives when Python ends may abort it."""
+    names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+    return [name for name in names if "gloo" in name]
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    join("cpu")
+    out, text, *rest = sys.argv[1:]
+    if rest:
+        curve(Path(out), text, int(rest[0]))
+    else:
+        compare(Path(out), text)
+        for shard in (False, True):
+            shards(Path(out), text, shard)
+    leave()
+    assert not gloo_threads()
