@@ -31,14 +31,16 @@ lint: .venv/dev.stamp ## linters, types and import rule alone
 	$(BIN)/lint-imports --no-logo
 
 docs: export NO_MKDOCS_2_WARNING = 1
-docs: .venv/dev.stamp ## the documentation, into site/
+docs: .venv/dev.stamp ## the documentation, into site/, with what it shows of records and code
+	$(BIN)/python docs/fill.py
 	$(BIN)/mkdocs build --strict
 
 example: .venv/run.stamp ## write docs/example, the site of results/, anew
 	rm -rf build/example docs/example
 	for run in results/*/*/; do \
 	  curves=$$(find "$$run" -name 'records.*' -size +64k -exec echo --without-curves \;); \
-	  $(BIN)/wug pack "$$run" "build/example/$$run" $$curves; \
+	  models=$$(find "$$run" -path '*/models/*.safetensors' | sed 's#.*/##; s#[.]safetensors$$##'); \
+	  $(BIN)/wug pack "$$run" "build/example/$$run" $$curves $${models:+--models $$models}; \
 	done
 	$(BIN)/wug report build/example/results --out docs/example
 

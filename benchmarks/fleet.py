@@ -20,6 +20,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from wug.core.errors import UserError, unknown_name
 from wug.experiments.mistry2022.single_module import RECIPES, single_module
 from wug.study.experiment import RunOptions, drawn_twice
 from wug.training.loop import Training
@@ -121,6 +122,9 @@ def main(
         steps: Steps per repeat.
         smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
+    for unit in units:
+        if unit not in RECIPES:
+            raise unknown_name("unit", unit, RECIPES)
     if smoke:
         units, repeats, steps = units[:2], 2, 5
     torch.set_num_threads(1)
@@ -165,4 +169,7 @@ def main(
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    try:
+        tyro.cli(main)
+    except UserError as error:
+        raise SystemExit(f"fleet.py: {error}") from None

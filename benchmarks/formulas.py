@@ -10,7 +10,6 @@ made from that file, and are also written beside it as Markdown.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -23,8 +22,9 @@ from typing import Literal
 
 import tyro
 from formula_methods import JUDGING_SECONDS, METHODS, Method, Task, work
+from formula_records import Record, append, read
 from formula_suite import NOISY, SUITE, Formula
-from formula_tables import Record, make_sheets, markdown, text
+from formula_tables import make_sheets, markdown, text
 from rich.console import Console
 
 IMPORT_SECONDS, GRACE_SECONDS = 120, 5
@@ -87,24 +87,6 @@ def measure(method: Method, tasks: Sequence[Task], cores: int) -> Iterator[Recor
     with ThreadPoolExecutor(1 if method.threaded else cores) as pool:
         for done in as_completed([pool.submit(run, method, task) for task in tasks]):
             yield done.result()
-
-
-def read(path: Path) -> list[Record]:
-    """Return the records of a file; a line that a kill has torn is left out."""
-    records = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        with suppress(json.JSONDecodeError):
-            records.append(json.loads(line))
-    return records
-
-
-def append(path: Path, record: Record) -> None:
-    """Add a record, on a line of its own even after a torn one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
-        if file.tell() and not path.read_bytes().endswith(b"\n"):
-            file.write(b"\n")
-        file.write(json.dumps(record).encode() + b"\n")
 
 
 def require_known(what: str, names: Iterable[object], known: Iterable[object]) -> None:

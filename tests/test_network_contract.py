@@ -267,10 +267,11 @@ def test_double_precision_and_copies(entry):
 def test_runs_under_vmap(entry, shared):
     if not getattr(get(entry.kind, entry.key), "stackable", True):
         pytest.skip("declares that it can't be stacked")
-    replicas = [make(entry, seed).eval() for seed in range(3)]
+    replicas = [make(entry, seed).eval().double() for seed in range(3)]
     params, buffers = stack_module_state(replicas)
     x, ends = inputs(entry)
-    each = [x] * 3 if shared else [inputs(entry)[0].roll(shift, 0) for shift in range(3)]
+    x = x.double() if x.is_floating_point() else x
+    each = [x] * 3 if shared else [x.roll(shift, 0) for shift in range(3)]
     stacked = vmap(
         lambda *state: functional_call(replicas[0], state[:2], (state[2], ends)),
         in_dims=(0, 0, None if shared else 0),

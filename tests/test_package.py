@@ -64,6 +64,7 @@ def global_draws(text: str) -> Iterator[str]:
 # around its steps, so that noise depends on the lot and the step alone.
 NOISE = {
     "wug/units/snmu.py": {"torch.rand_like(x)"},
+    "wug/models/masked_fnn.py": {"torch.rand_like(each)"},
     "wug/layers/sparsely_gated_moe.py": {"torch.randn_like(logits)"},
     "wug/functional/streams.py": {
         "torch.randint(0, 1 << 32, (2,), device=x.device)",

@@ -25,3 +25,13 @@ def test_runs_at_its_smoke_size(script: str, tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert any(character.isdigit() for character in done.stdout)
+
+
+def test_an_unknown_unit_is_one_sentence_with_the_nearest_names() -> None:
+    done = subprocess.run(
+        [sys.executable, FOLDER / "fleet.py", "--units", "nmuu"],
+        capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("fleet.py: unknown unit 'nmuu'; did you mean nmu")
+    assert done.stderr.count("\n") == 1
