@@ -22,14 +22,12 @@ from wug.functional.streams import (
     fixed_from_intervals,
     from_intervals,
     interval_values,
-    key_from,
 )
 from wug.functional.thresholds import adt_threshold
 from wug.functional.weighted_sum import weighted_sum
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask
 
 OPERATIONS = ("add", "sub", "mul", "div", "square", "sqrt")
-SPLITS = ("train", "validation", "ood_validation", "test")
 # The reference draws these sets once, with these seeds, for every run.
 EVALUATION_SEEDS = {"validation": 43953907, "ood_validation": 27182818, "test": 8689336}
 SIMPLE_SLICES = ((0, 4), (0, 2))
@@ -109,11 +107,6 @@ class ArithmeticDataset(NumberTask):
         return 4 if self.simple else self.num_inputs
 
     @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    @property
     def slice_length(self) -> int:
         """Number of inputs in a slice."""
         return math.floor(self.subset_ratio * self.num_inputs)
@@ -161,38 +154,12 @@ class ArithmeticDataset(NumberTask):
             chosen = torch.where(values["operation"] == code, result, chosen)
         return chosen
 
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Mean squared error."""
-        return (prediction - target).square().mean()
-
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
-
     def evaluation_inputs(self, split: str, size: int = 10_000) -> Tensor:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("ArithmeticDataset", "split", split, EVALUATION_SEEDS)
         intervals = self.train if split == "validation" else self.test
         x = fixed_from_intervals(intervals, (size, self.in_features), EVALUATION_SEEDS[split])
         return torch.tensor(x, dtype=self.dtype)
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of rows.
-            seed: Which slices.
-        """
-        require_choice("ArithmeticDataset", "split", split, SPLITS)
-        key = key_from(generator)
-        values = {name: value.to(key.device) for name, value in self.input_values(split).items()}
-        targets = {name: value.to(key.device) for name, value in self.target_values(seed).items()}
-        x = self.inputs(values, key, torch.zeros_like(key[0]), size)
-        return x, self.targets(targets, x)
 
     def threshold(self, **options: Any) -> float:
         """Return the largest test error that counts as solved.

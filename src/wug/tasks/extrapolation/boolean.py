@@ -15,8 +15,8 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from, uniform
-from wug.sources.streams import NumberTask
+from wug.functional.streams import uniform
+from wug.sources.streams import SPLITS, NumberTask
 
 # Function -> its values for the operands 00, 01, 10 and 11.
 FUNCTIONS = {
@@ -29,7 +29,6 @@ FUNCTIONS = {
     "identity": (0, 0, 1, 1),
     "constant": (1, 1, 1, 1),
 }
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SPLITS = SPLITS[1:]
 # All answers are within this of the truth; a rule that is half learnt rounds right by luck.
 LARGEST_ERROR = 0.1
@@ -95,11 +94,6 @@ class Boolean(NumberTask):
         return self.num_inputs
 
     @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    @property
     def num_rows(self) -> int:
         """Number of rows of the truth table for training."""
         return max(round(self.train_share * (1 << self.num_inputs)), 1)
@@ -115,9 +109,9 @@ class Boolean(NumberTask):
         part = rest[::2] if split == "test" else rest[1::2]
         return part if len(part) else table
 
-    def input_values(self) -> dict[str, Tensor]:
-        """Return the rows for training."""
-        return {"rows": self.rows("train")}
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
+        """Return the rows of a split."""
+        return {"rows": self.rows(split)}
 
     def target_values(self, seed: int) -> dict[str, Tensor]:
         """Return the function's values."""
@@ -136,10 +130,6 @@ class Boolean(NumberTask):
         return torch.where(a > 0.5, torch.where(b > 0.5, both, first),
                            torch.where(b > 0.5, second, none))  # fmt: skip
 
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Mean squared error."""
-        return (prediction - target).square().mean()
-
     def error(self, prediction: Tensor, target: Tensor) -> Tensor:
         """Largest absolute error: one wrong answer is a wrong rule."""
         return (prediction - target).abs().max()
@@ -148,24 +138,6 @@ class Boolean(NumberTask):
         """Return the rows of an evaluation split, the same for every seed."""
         require_choice("Boolean", "split", split, EVALUATION_SPLITS)
         return self.rows(split)
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator: its rows in turn.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the first row's place comes from.
-            size: Number of rows.
-            seed: Of no consequence here.
-        """
-        require_choice("Boolean", "split", split, SPLITS)
-        key = key_from(generator)
-        values = {"rows": self.rows(split).to(key.device)}
-        x = self.inputs(values, key, torch.zeros_like(key[0]), size)
-        targets = {name: value.to(key.device) for name, value in self.target_values(seed).items()}
-        return x, self.targets(targets, x)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

@@ -10,10 +10,9 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from, stream_key, uniform
-from wug.sources.streams import NumberTask
+from wug.functional.streams import stream_key, uniform
+from wug.sources.streams import SPLITS, NumberTask
 
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SIZE = 1_000
 
 
@@ -64,16 +63,7 @@ class ChosenInput(NumberTask):
         """Number of inputs."""
         return 2
 
-    @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    def input_values(self) -> dict[str, Tensor]:
-        """Return the limits of the training inputs."""
-        return self.limits("train")
-
-    def limits(self, split: str) -> dict[str, Tensor]:
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the least and the greatest inputs of a split."""
         far = split in ("ood_validation", "test")
         low, high = ((2.0, -0.5), (6.0, 0.5)) if far else ((0.0, -0.05), (2.0, 0.05))
@@ -81,10 +71,6 @@ class ChosenInput(NumberTask):
             "low": torch.tensor(low, dtype=self.dtype),
             "high": torch.tensor(high, dtype=self.dtype),
         }
-
-    def target_values(self, seed: int) -> dict[str, Tensor]:
-        """Return nothing: targets are inputs."""
-        return {}
 
     def inputs(self, values: Mapping[str, Tensor], key: Tensor, step: Tensor, size: int) -> Tensor:
         """Draw a batch of inputs as a pure function of stream key and step."""
@@ -95,38 +81,10 @@ class ChosenInput(NumberTask):
         """Return the first inputs."""
         return x[..., :1]
 
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Mean squared error."""
-        return (prediction - target).square().mean()
-
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
-
-    def draw(self, split: str, key: Tensor, size: int) -> Tensor:
-        """Draw inputs of a split from a stream."""
-        values = {name: value.to(key.device) for name, value in self.limits(split).items()}
-        return self.inputs(values, key, torch.zeros_like(key[0]), size)
-
     def evaluation_inputs(self, split: str) -> Tensor:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("ChosenInput", "split", split, SPLITS[1:])
         return self.draw(split, torch.tensor(stream_key("chosen_input", split)), EVALUATION_SIZE)
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of rows.
-            seed: Of no consequence here.
-        """
-        require_choice("ChosenInput", "split", split, SPLITS)
-        x = self.draw(split, key_from(generator), size)
-        return x, self.targets({}, x)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

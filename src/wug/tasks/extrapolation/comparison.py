@@ -15,13 +15,12 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from, uniform
+from wug.functional.streams import uniform
 from wug.sources.pair_tables import all_pairs, balanced_pairs, choose_pairs, neighbours
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask, rows_of
 
 RELATIONS = ("lt", "gt", "le", "ge", "eq", "ne")
 EQUALITIES = ("eq", "ne")
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SEEDS = {"validation": 0, "ood_validation": 1, "test": 2}
 # How many steps the numbers of a test are apart.
 RADIUS = 5
@@ -97,11 +96,6 @@ class Comparison(NumberTask):
         return 2
 
     @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    @property
     def num_rows(self) -> int:
         """Number of rows of the training table."""
         return len(self.pairs())
@@ -113,7 +107,7 @@ class Comparison(NumberTask):
             return balanced_pairs(digits, torch.arange(1, 11, dtype=self.dtype))
         return all_pairs(digits)
 
-    def input_values(self) -> dict[str, Tensor]:
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the table, and the numbers that turn it into inputs."""
         return {
             "pairs": self.pairs(),
@@ -145,10 +139,6 @@ class Comparison(NumberTask):
         """Mean absolute error."""
         return (prediction - target).abs().mean()
 
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
-
     def evaluation_inputs(self, split: str) -> Tensor:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("Comparison", "split", split, EVALUATION_SEEDS)
@@ -163,27 +153,11 @@ class Comparison(NumberTask):
         draws = torch.tensor(rng.rand(*pairs.shape), dtype=self.dtype)
         return self.numbers(self.input_values(), pairs, draws)
 
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator: a training table, or rows of a fixed set.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the randomness comes from.
-            size: Number of rows.
-            seed: Of no consequence here.
-        """
-        require_choice("Comparison", "split", split, SPLITS)
-        key = key_from(generator)
+    def draw(self, split: str, key: Tensor, size: int) -> Tensor:
+        """Draw a training table from a stream, or rows of a fixed set."""
         if split == "train":
-            values = {name: value.to(key.device) for name, value in self.input_values().items()}
-            x = self.inputs(values, key, torch.zeros_like(key[0]), size)
-        else:
-            table = self.evaluation_inputs(split).to(key.device)
-            x = table[torch.randint(len(table), (size,), generator=generator, device=key.device)]
-        targets = {name: value.to(key.device) for name, value in self.target_values(seed).items()}
-        return x, self.targets(targets, x)
+            return super().draw(split, key, size)
+        return rows_of(self.evaluation_inputs(split), key, size)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

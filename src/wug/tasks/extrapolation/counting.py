@@ -14,10 +14,9 @@ from torch import Tensor
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from, stream_key, uniform
-from wug.sources.streams import NumberTask
+from wug.functional.streams import stream_key, uniform
+from wug.sources.streams import SPLITS, NumberTask
 
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SIZES = {"validation": 400, "ood_validation": 140, "test": 700}
 # Below it an answer rounds to the right integer.
 LARGEST_ERROR = 0.5
@@ -88,18 +87,9 @@ class Counting(NumberTask):
         """Number of inputs of a step: an element and the number."""
         return 2
 
-    @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    def input_values(self) -> dict[str, Tensor]:
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the limit of the training sequences."""
         return {"largest": torch.tensor(float(self.largest), dtype=self.dtype)}
-
-    def target_values(self, seed: int) -> dict[str, Tensor]:
-        """Return nothing: every seed counts alike."""
-        return {}
 
     def inputs(self, values: Mapping[str, Tensor], key: Tensor, step: Tensor, size: int) -> Tensor:
         """Return the stream's table of sequences, the same at each step."""
@@ -114,10 +104,6 @@ class Counting(NumberTask):
     def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
         """Mean absolute error."""
         return (prediction - target).abs().mean()
-
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
 
     def draw(self, split: str, key: Tensor, size: int) -> Tensor:
         """Draw sequences of a split from a stream."""
@@ -135,21 +121,6 @@ class Counting(NumberTask):
         require_choice("Counting", "split", split, EVALUATION_SIZES)
         key = torch.tensor(stream_key("counting", split))
         return self.draw(split, key, EVALUATION_SIZES[split])
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of sequences.
-            seed: Of no consequence here.
-        """
-        require_choice("Counting", "split", split, SPLITS)
-        x = self.draw(split, key_from(generator), size)
-        return x, self.targets({}, x)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

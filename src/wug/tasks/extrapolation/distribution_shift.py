@@ -19,12 +19,11 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from, uniform
+from wug.functional.streams import uniform
 from wug.functional.weighted_sum import weighted_sum
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask
 
 OPERATIONS = ("add", "sub", "mul", "div")
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SEEDS = {"validation": 1, "ood_validation": 2, "test": 3}
 SHAPES = ("U", "N", "E")
 DISTRIBUTION = re.compile(r"([UN])\((-?[\d.]+),(-?[\d.]+)\)|(E)\(([\d.]+)\)")
@@ -127,11 +126,6 @@ class DistributionShift(NumberTask):
         """Number of inputs."""
         return self.num_inputs
 
-    @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
     def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the numbers that shape the inputs and may differ between stacked tasks."""
         inside = split in ("train", "validation")
@@ -164,38 +158,12 @@ class DistributionShift(NumberTask):
         add, sub, mul = (values["operation"] == code for code in range(3))
         return torch.where(add, a + b, torch.where(sub, a - b, torch.where(mul, a * b, a / b)))
 
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Mean squared error."""
-        return (prediction - target).square().mean()
-
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
-
     def evaluation_inputs(self, split: str, size: int = 2_000) -> Tensor:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("DistributionShift", "split", split, EVALUATION_SEEDS)
         numbers = np.random.RandomState(EVALUATION_SEEDS[split]).random((self.num_inputs, size))
         values = self.input_values(split)
         return from_distribution(values, torch.tensor(numbers)).to(self.dtype).T
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 64, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of rows.
-            seed: Which subsets.
-        """
-        require_choice("DistributionShift", "split", split, SPLITS)
-        key = key_from(generator)
-        values = {name: value.to(key.device) for name, value in self.input_values(split).items()}
-        targets = {name: value.to(key.device) for name, value in self.target_values(seed).items()}
-        x = self.inputs(values, key, torch.zeros_like(key[0]), size)
-        return x, self.targets(targets, x)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved, the same for every distribution."""

@@ -16,9 +16,8 @@ from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.runge_kutta import runge_kutta
 from wug.functional.streams import generator_for, random_bits
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask
 
-SPLITS = ("train", "validation", "ood_validation", "test")
 KINDS = ("sir", "fractional")
 # The contacts' exponents of susceptible and infected people.
 EXPONENTS = {"sir": (1.0, 1.0), "fractional": (1.0, 0.5)}
@@ -122,9 +121,9 @@ class Epidemic(NumberTask):
             )
         return torch.stack(states, 1).flatten(0, 1).to(self.dtype)
 
-    def input_values(self) -> dict[str, Tensor]:
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the numbers that shape the inputs and may differ between stacked tasks."""
-        return {"observations": self.observations("train")}
+        return {"observations": self.observations(split)}
 
     def target_values(self, seed: int) -> dict[str, Tensor]:
         """Return the numbers that shape the targets and may differ between replicas."""
@@ -144,30 +143,10 @@ class Epidemic(NumberTask):
         """Mean squared error of the change per unit of time."""
         return ((prediction - target) / self.distance).square().mean()
 
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
-
     def evaluation_inputs(self, split: str) -> Tensor:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("Epidemic", "split", split, SPLITS[1:])
         return self.observations(split)
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw observations of a split and those that follow.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the randomness comes from.
-            size: Number of observations.
-            seed: Of no consequence here.
-        """
-        require_choice("Epidemic", "split", split, SPLITS)
-        known = self.observations(split)
-        x = known[torch.randint(len(known), (size,), generator=generator)]
-        return x, self.targets(self.target_values(seed), x)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

@@ -19,11 +19,9 @@ from wug.functional.streams import (
     fixed_from_intervals,
     from_intervals,
     interval_values,
-    key_from,
 )
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask
 
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SEEDS = {"validation": 5, "ood_validation": 1000}
 # Below it a prediction rounds to the right integer.
 LARGEST_ERROR = 0.5
@@ -84,11 +82,6 @@ class Identity(NumberTask):
         """Number of inputs."""
         return 1
 
-    @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
     def intervals(self, split: str) -> Intervals:
         """Return where a split's inputs lie."""
         inside = split in ("train", "validation")
@@ -98,10 +91,6 @@ class Identity(NumberTask):
         """Return the numbers that shape the inputs and may differ between stacked tasks."""
         return interval_values(self.intervals(split), self.dtype)
 
-    def target_values(self, seed: int) -> dict[str, Tensor]:
-        """Return nothing: the target is the input, for every seed."""
-        return {}
-
     def inputs(self, values: Mapping[str, Tensor], key: Tensor, step: Tensor, size: int) -> Tensor:
         """Draw a batch of inputs as a pure function of stream key and step."""
         return from_intervals(values, key, step, (size, 1))
@@ -110,13 +99,14 @@ class Identity(NumberTask):
         """Return the inputs."""
         return x
 
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Mean squared error."""
-        return (prediction - target).square().mean()
-
     def error(self, prediction: Tensor, target: Tensor) -> Tensor:
         """Mean absolute error."""
         return (prediction - target).abs().mean()
+
+    def draw(self, split: str, key: Tensor, size: int) -> Tensor:
+        """Draw inputs of a split from a stream; those of the test set are integers."""
+        x = super().draw(split, key, size)
+        return x.round() if split == "test" else x
 
     def evaluation_inputs(self, split: str, size: int = 1_000) -> Tensor:
         """Return the fixed inputs of an evaluation split; the test set has a size of its own."""
@@ -125,24 +115,6 @@ class Identity(NumberTask):
             return torch.arange(-self.limit, self.limit + 1, dtype=self.dtype).unsqueeze(-1)
         x = fixed_from_intervals(self.intervals(split), (size, 1), EVALUATION_SEEDS[split])
         return torch.tensor(x, dtype=self.dtype)
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of rows.
-            seed: Of no consequence; other tasks have something to draw per seed.
-        """
-        require_choice("Identity", "split", split, SPLITS)
-        key = key_from(generator)
-        values = {name: value.to(key.device) for name, value in self.input_values(split).items()}
-        x = self.inputs(values, key, torch.zeros_like(key[0]), size)
-        x = x.round() if split == "test" else x
-        return x, self.targets(self.target_values(seed), x)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

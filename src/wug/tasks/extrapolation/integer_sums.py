@@ -10,10 +10,9 @@ from torch import Tensor
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from, stream_key, uniform
-from wug.sources.streams import NumberTask
+from wug.functional.streams import stream_key, uniform
+from wug.sources.streams import SPLITS, NumberTask
 
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SIZE = 1_000
 
 
@@ -68,18 +67,9 @@ class IntegerSums(NumberTask):
         """Number of inputs of a step."""
         return 1
 
-    @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    def input_values(self) -> dict[str, Tensor]:
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the largest number of training."""
         return {"most": torch.tensor(float(self.largest), dtype=self.dtype)}
-
-    def target_values(self, seed: int) -> dict[str, Tensor]:
-        """Return nothing: seeds have the same targets."""
-        return {}
 
     def inputs(self, values: Mapping[str, Tensor], key: Tensor, step: Tensor, size: int) -> Tensor:
         """Draw a batch of pairs as a pure function of stream key and step."""
@@ -89,14 +79,6 @@ class IntegerSums(NumberTask):
     def targets(self, values: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """Return the sums."""
         return x.sum(-2)
-
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Mean squared error."""
-        return (prediction - target).square().mean()
-
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
 
     def draw(self, split: str, key: Tensor, size: int) -> Tensor:
         """Draw pairs of a split from a stream."""
@@ -108,21 +90,6 @@ class IntegerSums(NumberTask):
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("IntegerSums", "split", split, SPLITS[1:])
         return self.draw(split, torch.tensor(stream_key("integer_sums", split)), EVALUATION_SIZE)
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of pairs.
-            seed: Of no consequence here.
-        """
-        require_choice("IntegerSums", "split", split, SPLITS)
-        x = self.draw(split, key_from(generator), size)
-        return x, self.targets({}, x)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

@@ -17,11 +17,10 @@ from torch.quasirandom import SobolEngine
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from, random_bits
+from wug.functional.streams import random_bits
 from wug.functional.weighted_sum import weighted_sum
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask
 
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SEEDS = {"validation": 1, "ood_validation": 2, "test": 3}
 # Operation -> training range and OOD range.
 RANGES = {
@@ -123,11 +122,6 @@ class LargeScaleArithmetic(NumberTask):
         return self.num_inputs
 
     @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    @property
     def slices(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Start and end of both slices, the same for every seed."""
         length = math.floor(SUBSET_RATIO * self.num_inputs)
@@ -166,38 +160,12 @@ class LargeScaleArithmetic(NumberTask):
             chosen = torch.where(values["operation"] == code, result, chosen)
         return chosen
 
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Mean squared error."""
-        return (prediction - target).square().mean()
-
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
-
     def evaluation_inputs(self, split: str, size: int = 1_000) -> Tensor:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("LargeScaleArithmetic", "split", split, EVALUATION_SEEDS)
         low, high = self.limits(split)
         sequence = SobolEngine(self.num_inputs, scramble=True, seed=EVALUATION_SEEDS[split])
         return low + (high - low) * sequence.draw(size, dtype=self.dtype)
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of rows.
-            seed: Of no consequence: the slices are fixed.
-        """
-        require_choice("LargeScaleArithmetic", "split", split, SPLITS)
-        key = key_from(generator)
-        values = {name: value.to(key.device) for name, value in self.input_values(split).items()}
-        targets = {name: value.to(key.device) for name, value in self.target_values(seed).items()}
-        x = self.inputs(values, key, torch.zeros_like(key[0]), size)
-        return x, self.targets(targets, x)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

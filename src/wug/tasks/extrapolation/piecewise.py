@@ -15,12 +15,11 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from, uniform
+from wug.functional.streams import uniform
 from wug.sources.pair_tables import all_pairs, balanced_pairs, choose_pairs, neighbours
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask, rows_of
 
 FUNCTIONS = ("difference", "greater", "equal")
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SEEDS = {"validation": 0, "ood_validation": 1, "test": 2}
 # Inputs that are not compared are integers from minus this to this.
 LIMIT = 100
@@ -91,11 +90,6 @@ class Piecewise(NumberTask):
         return 2 if self.function == "difference" else 5
 
     @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    @property
     def num_rows(self) -> int:
         """Number of rows of the training table."""
         return 400 if self.function == "difference" else 4_000
@@ -107,7 +101,7 @@ class Piecewise(NumberTask):
             return balanced_pairs(integers, integers)
         return all_pairs(integers)
 
-    def input_values(self) -> dict[str, Tensor]:
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the table of pairs."""
         return {"pairs": self.pairs()}
 
@@ -137,10 +131,6 @@ class Piecewise(NumberTask):
         """Mean absolute error."""
         return (prediction - target).abs().mean()
 
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
-
     def evaluation_inputs(self, split: str) -> Tensor:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("Piecewise", "split", split, EVALUATION_SEEDS)
@@ -153,27 +143,11 @@ class Piecewise(NumberTask):
             pairs = neighbours(base, RADIUS, balanced=self.function == "equal")
         return self.with_others(pairs, torch.tensor(rng.rand(len(pairs), 3), dtype=self.dtype))
 
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator: a training table, or rows of a fixed set.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the randomness comes from.
-            size: Number of rows.
-            seed: Of no consequence here.
-        """
-        require_choice("Piecewise", "split", split, SPLITS)
-        key = key_from(generator)
+    def draw(self, split: str, key: Tensor, size: int) -> Tensor:
+        """Draw a training table from a stream, or rows of a fixed set."""
         if split == "train":
-            values = {name: value.to(key.device) for name, value in self.input_values().items()}
-            x = self.inputs(values, key, torch.zeros_like(key[0]), size)
-        else:
-            table = self.evaluation_inputs(split).to(key.device)
-            x = table[torch.randint(len(table), (size,), generator=generator, device=key.device)]
-        targets = {name: value.to(key.device) for name, value in self.target_values(seed).items()}
-        return x, self.targets(targets, x)
+            return super().draw(split, key, size)
+        return rows_of(self.evaluation_inputs(split), key, size)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import interval_values, key_from, stream_key, uniform
+from wug.functional.streams import interval_values, stream_key, uniform
 from wug.functional.weighted_sum import weighted_sum
 from wug.sources.slice_sums import (
     CODES,
@@ -26,9 +26,8 @@ from wug.sources.slice_sums import (
     scaled,
     slice_masks,
 )
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask
 
-SPLITS = ("train", "validation", "ood_validation", "test")
 OPERATIONS = CODES
 EVALUATION_SIZES = {"validation": 1_000, "ood_validation": 100, "test": 100}
 
@@ -111,11 +110,6 @@ class RecurrentArithmetic(NumberTask):
         return self.num_inputs
 
     @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    @property
     def slices(self) -> Slices:
         """Start and end of both slices, the same in all splits and for all seeds."""
         return random_slices(self.num_inputs, self.slice_length, self.place)
@@ -125,7 +119,7 @@ class RecurrentArithmetic(NumberTask):
         """Both slices and the rest, as masks."""
         return slice_masks(self.slices, self.num_inputs, self.dtype)
 
-    def input_values(self) -> dict[str, Tensor]:
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the numbers that shape the inputs and may differ between stacked tasks."""
         return {**interval_values((self.scales,), self.dtype), "masks": self.masks}
 
@@ -155,35 +149,11 @@ class RecurrentArithmetic(NumberTask):
         shape = (size, length, self.num_inputs)
         return self._draw(values, key, torch.zeros_like(key[0]), shape)
 
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Mean squared error."""
-        return (prediction - target).square().mean()
-
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
-
     def evaluation_inputs(self, split: str, size: int | None = None) -> Tensor:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("RecurrentArithmetic", "split", split, EVALUATION_SIZES)
         key = torch.tensor(stream_key("recurrent_arithmetic", split))
         return self.draw(split, key, size or EVALUATION_SIZES[split])
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of sequences.
-            seed: Of no consequence: the slices are those of all seeds.
-        """
-        require_choice("RecurrentArithmetic", "split", split, SPLITS)
-        x = self.draw(split, key_from(generator), size)
-        values = {name: value.to(x.device) for name, value in self.target_values(seed).items()}
-        return x, self.targets(values, x)
 
     def threshold(self) -> float:
         """Return the test error of a model whose weights on inputs are off by epsilon."""

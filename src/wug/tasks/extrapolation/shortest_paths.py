@@ -14,10 +14,9 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from, stream_key, uniform
-from wug.sources.streams import NumberTask
+from wug.functional.streams import stream_key, uniform
+from wug.sources.streams import SPLITS, NumberTask
 
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SIZE = 200
 
 
@@ -103,22 +102,13 @@ class ShortestPaths(NumberTask):
         return 1
 
     @property
-    def out_features(self) -> int:
-        """Numbers of a node."""
-        return 1
-
-    @property
     def unit(self) -> float:
         """Mean weight of an edge in the OOD sets, which errors are measured in."""
         return self.times * (self.largest + 1) / 2
 
-    def input_values(self) -> dict[str, Tensor]:
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the largest weight of training."""
         return {"largest": torch.tensor(float(self.largest), dtype=self.dtype)}
-
-    def target_values(self, seed: int) -> dict[str, Tensor]:
-        """Return nothing: seeds have the same targets."""
-        return {}
 
     def inputs(self, values: Mapping[str, Tensor], key: Tensor, step: Tensor, size: int) -> Tensor:
         """Draw a batch of graphs as a pure function of stream key and step."""
@@ -160,21 +150,6 @@ class ShortestPaths(NumberTask):
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("ShortestPaths", "split", split, SPLITS[1:])
         return self.draw(split, torch.tensor(stream_key("shortest_paths", split)), EVALUATION_SIZE)
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of graphs.
-            seed: Of no consequence here.
-        """
-        require_choice("ShortestPaths", "split", split, SPLITS)
-        x = self.draw(split, key_from(generator), size)
-        return x, self.targets({}, x)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

@@ -22,13 +22,11 @@ from wug.functional.streams import (
     fixed_from_intervals,
     from_intervals,
     interval_values,
-    key_from,
 )
 from wug.functional.thresholds import simulate_threshold, threshold
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask
 
 OPERATIONS = ("add", "sub", "mul", "div")
-SPLITS = ("train", "validation", "ood_validation", "test")
 # The reference draws these sets once, with these seeds, for every run.
 EVALUATION_SEEDS = {"validation": 43953907, "ood_validation": 27182818, "test": 8689336}
 
@@ -148,11 +146,6 @@ class SingleModule(NumberTask):
         """Number of inputs."""
         return self.num_inputs
 
-    @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
     def operand_places(self, seed: int) -> tuple[int, int]:
         """Return which two inputs are operands for this seed; they are the same in all splits."""
         rng = np.random.RandomState(seed)
@@ -188,10 +181,6 @@ class SingleModule(NumberTask):
         add, sub, mul = (values["operation"] == code for code in range(3))
         return torch.where(add, a + b, torch.where(sub, a - b, torch.where(mul, a * b, a / b)))
 
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Mean squared error."""
-        return (prediction - target).square().mean()
-
     def error(self, prediction: Tensor, target: Tensor) -> Tensor:
         """Measure a test set by the task's metric."""
         if self.metric == "mape":
@@ -208,24 +197,6 @@ class SingleModule(NumberTask):
         x = fixed_from_intervals(intervals, (size, self.num_inputs), EVALUATION_SEEDS[split])
         # Features slow in memory, as in training batches.
         return torch.tensor(x.T.copy(), dtype=self.dtype).T
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of rows.
-            seed: Which operands, if there are more than two inputs.
-        """
-        require_choice("SingleModule", "split", split, SPLITS)
-        key = key_from(generator)
-        values = {name: value.to(key.device) for name, value in self.input_values(split).items()}
-        targets = {name: value.to(key.device) for name, value in self.target_values(seed).items()}
-        x = self.inputs(values, key, torch.zeros_like(key[0]), size)
-        return x, self.targets(targets, x)
 
     def threshold(self, *, simulated: bool = False, **options: Any) -> float:
         """Return the largest test error that counts as solved (see `wug.functional.thresholds`).

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import interval_values, key_from, stream_key, uniform
+from wug.functional.streams import interval_values, stream_key, uniform
 from wug.functional.weighted_sum import weighted_sum
 from wug.sources.slice_sums import (
     CODES,
@@ -27,9 +27,8 @@ from wug.sources.slice_sums import (
     scaled,
     slice_masks,
 )
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask
 
-SPLITS = ("train", "validation", "ood_validation", "test")
 OPERATIONS = tuple(code for code in CODES if code != "first")
 
 
@@ -113,11 +112,6 @@ class StaticArithmetic(NumberTask):
         return self.num_inputs
 
     @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    @property
     def slices(self) -> Slices:
         """Start and end of both slices, the same in all splits and for all seeds."""
         return random_slices(self.num_inputs, self.slice_length, self.place)
@@ -169,34 +163,10 @@ class StaticArithmetic(NumberTask):
             rows, step = torch.cat((rows, x[self.exceeds(x)])), step + 1
         return rows[:size]
 
-    def loss(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Mean squared error."""
-        return (prediction - target).square().mean()
-
-    def error(self, prediction: Tensor, target: Tensor) -> Tensor:
-        """Measure a test set as the training batches."""
-        return self.loss(prediction, target)
-
     def evaluation_inputs(self, split: str, size: int = 2_000) -> Tensor:
         """Return the fixed inputs of an evaluation split, the same for every seed."""
         require_choice("StaticArithmetic", "split", split, SPLITS[1:])
         return self.draw(split, torch.tensor(stream_key("static_arithmetic", split)), size)
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the stream's key comes from.
-            size: Number of rows.
-            seed: Of no consequence: the slices are those of all seeds.
-        """
-        require_choice("StaticArithmetic", "split", split, SPLITS)
-        x = self.draw(split, key_from(generator), size)
-        values = {name: value.to(x.device) for name, value in self.target_values(seed).items()}
-        return x, self.targets(values, x)
 
     def threshold(self) -> float:
         """Return the test error of a model whose first-layer weights are off by epsilon."""

@@ -15,9 +15,8 @@ from torch import Tensor
 from wug.core.errors import UserError, require_choice
 from wug.core.registry import register
 from wug.functional.streams import generator_for
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask, rows_of
 
-SPLITS = ("train", "validation", "ood_validation", "test")
 SMALL = (
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
@@ -102,7 +101,7 @@ class NumberWords(NumberTask):
     Example:
         >>> x, y = NumberWords().batch("train", torch.Generator().manual_seed(0), size=1)
         >>> " ".join(WORDS[token] for token in x[0] if token), y.item()
-        ('eight hundred and forty six', 846.0)
+        ('six hundred and sixty seven', 667.0)
 
     References:
         trask2018
@@ -121,14 +120,9 @@ class NumberWords(NumberTask):
         """Number of words, padding included."""
         return len(WORDS)
 
-    @property
-    def out_features(self) -> int:
-        """Number of outputs."""
-        return 1
-
-    def input_values(self) -> dict[str, Tensor]:
-        """Return the tokens of the training set."""
-        return {"tokens": tokens_of(numbers_of("train"))}
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
+        """Return the tokens of a split."""
+        return {"tokens": tokens_of(numbers_of(split))}
 
     def target_values(self, seed: int) -> dict[str, Tensor]:
         """Return the values of all words, as parts of a sum."""
@@ -158,20 +152,9 @@ class NumberWords(NumberTask):
         require_choice("NumberWords", "split", split, SPLITS)
         return tokens_of(numbers_of(split))
 
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw numbers of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the randomness comes from.
-            size: Number of rows.
-            seed: Of no consequence here.
-        """
-        known = self.evaluation_inputs(split)
-        x = known[torch.randint(len(known), (size,), generator=generator)]
-        return x, self.targets(self.target_values(seed), x)
+    def draw(self, split: str, key: Tensor, size: int) -> Tensor:
+        """Draw numbers of a split from a stream."""
+        return rows_of(self.evaluation_inputs(split), key, size)
 
     def threshold(self) -> float:
         """Return the largest test error that counts as solved."""

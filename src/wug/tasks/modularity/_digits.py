@@ -11,7 +11,6 @@ from wug.functional.streams import random_bits
 
 BASE = 100
 WIDTH = 20  # of a number
-SPLITS = ("train", "validation", "ood_validation", "test")
 EVALUATION_SEEDS = {"validation": 0, "ood_validation": 1, "test": 2}
 
 

@@ -13,12 +13,10 @@ from torch import Tensor
 
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask
 from wug.tasks.modularity._digits import (
     BASE,
     EVALUATION_SEEDS,
-    SPLITS,
     WIDTH,
     decode,
     digit_loss,
@@ -91,13 +89,9 @@ class AddMul(NumberTask):
         """Number of outputs."""
         return WIDTH
 
-    def input_values(self) -> dict[str, Tensor]:
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return the operations that are drawn, by number."""
         return {"operations": torch.tensor([OPERATIONS.index(name) for name in self.operations])}
-
-    def target_values(self, seed: int) -> dict[str, Tensor]:
-        """Return nothing: inputs say it all."""
-        return {}
 
     def problems(self, first: Tensor, second: Tensor, operation: Tensor) -> Tensor:
         """Return problems as inputs."""
@@ -133,24 +127,6 @@ class AddMul(NumberTask):
         numbers = fixed_numbers(split, (3, self.evaluation_size))
         known = self.input_values()["operations"]
         return self.problems(numbers[0], numbers[1], known[numbers[2] % len(known)])
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the randomness comes from.
-            size: Number of rows.
-            seed: Of no consequence here.
-        """
-        require_choice("AddMul", "split", split, SPLITS)
-        key = key_from(generator)
-        values = {name: value.to(key.device) for name, value in self.input_values().items()}
-        step = torch.full_like(key[0], SPLITS.index(split))
-        x = self.inputs(values, key, step, size)
-        return x, self.targets({}, x)
 
     def threshold(self) -> float:
         """Return the largest share of wrong answers that counts as solved."""

@@ -14,12 +14,10 @@ from torch import Tensor
 
 from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
-from wug.functional.streams import key_from
-from wug.sources.streams import NumberTask
+from wug.sources.streams import SPLITS, NumberTask
 from wug.tasks.modularity._digits import (
     BASE,
     EVALUATION_SEEDS,
-    SPLITS,
     WIDTH,
     decode,
     digit_loss,
@@ -99,12 +97,8 @@ class DoubleAddition(NumberTask):
         """Number of outputs."""
         return 2 * WIDTH
 
-    def input_values(self) -> dict[str, Tensor]:
+    def input_values(self, split: str = "train") -> dict[str, Tensor]:
         """Return nothing: there is one distribution."""
-        return {}
-
-    def target_values(self, seed: int) -> dict[str, Tensor]:
-        """Return nothing: inputs say it all."""
         return {}
 
     def problems(self, numbers: Tensor) -> Tensor:
@@ -149,22 +143,6 @@ class DoubleAddition(NumberTask):
         """Return the fixed problems of an evaluation split."""
         require_choice("DoubleAddition", "split", split, EVALUATION_SEEDS)
         return self.problems(fixed_numbers(split, (5, self.evaluation_size)))
-
-    def batch(
-        self, split: str, generator: torch.Generator, size: int = 128, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Draw a batch of a split from a generator.
-
-        Args:
-            split: One of `SPLITS`.
-            generator: Where the randomness comes from.
-            size: Number of rows.
-            seed: Of no consequence here.
-        """
-        require_choice("DoubleAddition", "split", split, SPLITS)
-        key = key_from(generator)
-        x = self.inputs({}, key, torch.full_like(key[0], SPLITS.index(split)), size)
-        return x, self.targets({}, x)
 
     def threshold(self) -> float:
         """Return the largest share of wrong answers that counts as solved."""

@@ -20,7 +20,7 @@ from wug.functional.streams import generator_for
 from wug.interfaces.interface import Batch
 from wug.sources.generated import GeneratedSource
 from wug.sources.pictures import NUM_CLASSES, SETS, SIZES, part_of
-from wug.tasks.modularity._digits import SPLITS
+from wug.sources.streams import SPLITS
 
 CHANNELS = {"drawn": 1, "mnist": 1, "cifar10": 3}
 # By how many pixels pictures are moved at most (csordas2023, appendix B.3.8).
