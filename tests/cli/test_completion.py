@@ -38,6 +38,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (f"run {TABLE} --only nau nmu:", {"nmu:mul"}),
         (f"run {TABLE} --ranges [1.", {"[1.1,1.2)"}),
         (f"run {TABLE} --like np", {"npu"}),
+        (f"run {TABLE} --add-to {TABLE[:-3]}", {TABLE}),
         (f"run {TABLE} --scale ", {"smoke", "laptop", "paper"}),
         (f"run {TABLE} --sc", {"--scale"}),
         (f"run {TABLE} --scale smoke --sc", set()),

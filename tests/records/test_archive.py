@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from wug.records import Record, RunFolderError, RunStore, clear_run, pack_run, read_run
+from wug.records import (
+    ConfigMismatchError,
+    Record,
+    RunFolderError,
+    RunStore,
+    clear_run,
+    pack_run,
+    read_run,
+    take_over,
+)
 from wug.records.archive import MOST_MODEL_BYTES
 
 
@@ -105,3 +114,30 @@ def test_chosen_networks_are_packed(tmp_path: Path, store: RunStore) -> None:
         with pytest.raises(RunFolderError, match=reason):
             pack_run(store, tmp_path / "none", models=[name])
     assert not (tmp_path / "none").exists()
+
+
+def test_a_run_goes_on_from_a_packed_one(
+    tmp_path: Path, store: RunStore, make_record: Callable[..., Record]
+) -> None:
+    """Records, networks and traces come along; what is there already stays as it is."""
+    (store.folder / "models").mkdir()
+    for name in ("nau", "nmu"):
+        (store.folder / "models" / f"{name}.safetensors").write_bytes(name.encode())
+    pack_run(store, tmp_path / "packed", models=["nau", "nmu"])
+    own = RunStore.open(tmp_path / "own", "demo", {"steps": 10})
+    own.append("nau", [make_record(0)])
+    (own.folder / "models").mkdir()
+    (own.folder / "models" / "nau.safetensors").write_bytes(b"own")
+    packed = read_run(tmp_path / "packed")
+    assert take_over(own, packed) == 2
+    assert own.finished() == store.finished() and own.duplicates == []
+    found = {path.stem: path.read_bytes() for path in own.folder.glob("models/*")}
+    assert found == {"nau": b"own", "nmu": b"nmu"}
+    assert take_over(own, packed) == 0
+
+
+def test_only_the_same_settings_are_taken_over(tmp_path: Path, store: RunStore) -> None:
+    other = RunStore.open(tmp_path / "other", "demo", {"steps": 20})
+    with pytest.raises(ConfigMismatchError, match="steps 10 there, 20 here.* taken over"):
+        take_over(other, store)
+    assert not other.finished()

@@ -169,7 +169,7 @@ def values(before: Sequence[str], argument: Argument, current: str) -> Iterable[
         return map(str, get_args(argument.kind))
     verb, name = before[0], argument.name
     experiment = next((word for word in before[1:] if word in experiments()), None)
-    if verb in ("show", "pack", "export") and name in ("run", "against"):
+    if name == "add_to" or verb in ("show", "pack", "export") and name in ("run", "against"):
         return (*result_names(current), *paths(current))
     if verb == "run" and name == "experiment":
         return (*experiments(), *paths(current, ".py"))

@@ -16,7 +16,8 @@ import tyro
 from wug.core import index
 from wug.core.errors import UserError, require_at_least
 from wug.core.folders import run_folder
-from wug.records import RunStore, clear_run, read_run
+from wug.core.result_names import find_results
+from wug.records import RunStore, clear_run, read_run, take_over
 
 if TYPE_CHECKING:
     from wug.stats.measures import Measure
@@ -37,6 +38,7 @@ def run(
     compile: Literal["auto", "on", "off"] = "auto",
     out: Path | None = None,
     fresh: bool = False,
+    add_to: str | None = None,
     device: str = "cpu",
     workers: int | None = None,
     memory: float = 2.0,
@@ -66,6 +68,8 @@ def run(
         compile: Compile the training programs: where it works, always, or never.
         out: The run's folder; runs/EXPERIMENT/SCALE if not given.
         fresh: Remove what an earlier run left in the folder.
+        add_to: Finished trainings that count as yours, such as EXPERIMENT@shipped: only what they
+            lack is trained. Their settings must be those of this run.
         device: Where to train, such as cpu or cuda.
         workers: Processes side by side; one per core if not given.
         memory: Gigabytes for the tensors of one process. What needs more is trained in parts, in
@@ -137,6 +141,9 @@ def run(
         clear_run(folder)
     store = RunStore.open(folder, plan.name, plan.settings)
     console.print(f"[bold]{plan.title}[/], {scale} scale, in {folder}")
+    if add_to is not None:
+        results = find_results(add_to)
+        console.print(f"Taken over: {take_over(store, read_run(results))} trainings of {results}")
     with log_events(store) if log == "tensorboard" else nullcontext() as events:
         train_missing(target, options, plan, store, work, workers, console, elsewhere)
     dismiss()

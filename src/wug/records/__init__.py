@@ -1,6 +1,6 @@
 """What a run left behind: records that are written once, whole, and read without torch."""
 
-from wug.records.archive import pack_run
+from wug.records.archive import pack_run, take_over
 from wug.records.atomic import write_atomic
 from wug.records.errors import ConfigMismatchError, RunFolderError, StorageError
 from wug.records.hashing import Json, config_hash
@@ -40,6 +40,7 @@ __all__ = [
     "read_outcome",
     "read_run",
     "read_traces",
+    "take_over",
     "where",
     "write_atomic",
     "write_trace",

@@ -1,4 +1,4 @@
-"""Packing a run into a few small files that can be shipped."""
+"""Packing a run into a few small files that can be shipped, and going on from such a one."""
 
 import lzma
 from collections.abc import Collection, Mapping
@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from wug.records.atomic import write_atomic
-from wug.records.errors import RunFolderError
+from wug.records.errors import ConfigMismatchError, RunFolderError
 from wug.records.files import plain_file, read_plain, reason_of
 from wug.records.hashing import Json
 from wug.records.manifest import MANIFEST_NAME, holds_run
 from wug.records.reader import CATALOG_NAME, PACKED_NAME, Run
 from wug.records.schema import Record
 from wug.records.segments import Problem, encode_segment
+from wug.records.store import RunStore
 from wug.records.traces import FOLDER as TRACES
 from wug.records.traces import SUFFIX, trace_path
 
@@ -85,6 +86,35 @@ def pack_run(
             left_out.append(Problem(path, None, reason))
     _copy(small, destination / TRACES)
     return left_out
+
+
+def take_over(store: RunStore, run: Run) -> int:
+    """Adds what another run of the same settings has and this one has not.
+
+    Args:
+        store: Where to; its own records and files stay.
+        run: A packed run, or a run folder.
+
+    Returns:
+        How many records were added.
+
+    Raises:
+        ConfigMismatchError: The run is of another experiment or has other settings.
+        StorageError: The disk refuses.
+    """
+    if difference := run.manifest.differs(store.manifest):
+        raise ConfigMismatchError(
+            f"{run.folder} holds {difference}: only trainings like those of this run can be taken "
+            "over."
+        )
+    known = store.finished()
+    found = [record for record in run.stored() if record.identity not in known]
+    for kind in (MODELS, TRACES):
+        for path in sorted(run.folder.glob(f"{kind}/[!.]*{SUFFIX}")):
+            if not (store.folder / kind / path.name).exists():
+                write_atomic(store.folder / kind / path.name, read_plain(path, run.within))
+    store.append("taken-over", found)
+    return len(found)
 
 
 def _without_weights(outcome: Mapping[str, Json]) -> dict[str, Json]:

@@ -104,28 +104,31 @@ class Manifest:
         }
         return json.dumps(fields, indent=1) + "\n"
 
+    def differs(self, wanted: "Manifest") -> str:
+        """Says in what this run is not the one that is wanted; nothing if it is."""
+        there, here = ({DATA_EDITION: 1, **each.settings} for each in (self, wanted))
+        if (self.experiment, there) == (wanted.experiment, here):
+            return ""
+        if self.experiment != wanted.experiment:
+            return f"a run of {self.experiment}, not of {wanted.experiment}"
+        if there[DATA_EDITION] != here[DATA_EDITION]:
+            return (
+                f"a run on data of edition {there[DATA_EDITION]}, which can be shown but not "
+                f"continued, as the data is now of edition {here[DATA_EDITION]}"
+            )
+        return f"a run with other settings ({_difference(there, here)})"
+
     def require(self, wanted: "Manifest", folder: Path) -> None:
         """Checks that the folder's run, this one, is the one that is wanted.
 
         Raises:
             ConfigMismatchError: It is not; the message names what differs.
         """
-        there, here = ({DATA_EDITION: 1, **each.settings} for each in (self, wanted))
-        if (self.experiment, there) == (wanted.experiment, here):
-            return
-        if self.experiment != wanted.experiment:
-            difference = f"a run of {self.experiment}, not of {wanted.experiment}"
-        elif there[DATA_EDITION] != here[DATA_EDITION]:
-            difference = (
-                f"a run on data of edition {there[DATA_EDITION]}, which can be shown but not "
-                f"continued, as the data is now of edition {here[DATA_EDITION]}"
+        if difference := self.differs(wanted):
+            raise ConfigMismatchError(
+                f"{folder} holds {difference}: add --fresh to replace it, or choose another folder "
+                "with --out."
             )
-        else:
-            difference = f"a run with other settings ({_difference(there, here)})"
-        raise ConfigMismatchError(
-            f"{folder} holds {difference}: add --fresh to replace it, or choose another folder "
-            "with --out."
-        )
 
 
 def _difference(there: Mapping[str, Json], here: Mapping[str, Json]) -> str:
