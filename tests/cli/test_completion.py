@@ -90,7 +90,7 @@ def test_shells_can_read_their_scripts(
     script.write_text(capsys.readouterr().out, encoding="utf-8")
     if (found := shutil.which(shell)) is None:
         pytest.skip(f"there is no {shell} here")
-    assert subprocess.run([found, "-n", str(script)], timeout=60).returncode == 0
+    assert subprocess.run([found, "-n", str(script)], timeout=400).returncode == 0
 
 
 def found(shell: str) -> str:
@@ -131,7 +131,7 @@ def test_bash_completes(line: str, words: list[str], expected: str, tmp_path: Pa
         f'COMP_WORDS=({given}) COMP_CWORD={len(words) - 1}\n_wug\necho "${{COMPREPLY[@]}}"'
     )
     done = subprocess.run(
-        [bash, "-c", script], capture_output=True, text=True, timeout=60, env=with_wug(tmp_path)
+        [bash, "-c", script], capture_output=True, text=True, timeout=400, env=with_wug(tmp_path)
     )
     assert done.stdout.strip() == expected, done.stderr
 
@@ -151,7 +151,7 @@ def test_fish_completes(tmp_path: Path) -> None:
     asked = "".join(f"complete -C '{line}'\necho\n" for line, _ in QUOTED)
     done = subprocess.run(
         [fish, "--no-config", "-c", SCRIPTS["fish"] + asked], capture_output=True, text=True,
-        timeout=60, env=with_wug(tmp_path),
+        timeout=400, env=with_wug(tmp_path),
     )  # fmt: skip
     # Fish itself quotes what it puts into the line.
     plain = [expected.strip(' "').replace("\\", "") for _, expected in QUOTED]
@@ -168,7 +168,7 @@ def test_zsh_completes(tmp_path: Path) -> None:
 
     def say(text: str, until: str) -> str:
         os.write(terminal, text.encode())
-        seen, end = "", time.monotonic() + 30
+        seen, end = "", time.monotonic() + 200
         while until not in seen and time.monotonic() < end:
             if select.select([terminal], [], [], 0.1)[0]:
                 seen += os.read(terminal, 4096).decode(errors="replace").replace("\a", "")

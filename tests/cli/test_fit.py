@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from interrupts import heed_interrupts
 
 from wug.cli._fit_answer import plain
 from wug.cli.fit import units_in_order
@@ -284,15 +285,14 @@ def test_an_interrupt_keeps_the_front(tmp_path: Path) -> None:
         [sys.executable, "-m", "wug", "fit", "data.csv", "--target", "y", "--time", "300"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        # What a shell does to commands in the background is inherited.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=heed_interrupts,
     )  # fmt: skip
     assert process.stdout is not None
     while " s  error " not in process.stdout.readline():
         assert process.poll() is None
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    printed, error = process.communicate(timeout=120)
+    printed, error = process.communicate(timeout=400)
     assert process.returncode == 130, error
     assert "interrupted: this is what was found so far" in printed
     data = json.loads((tmp_path / "fits" / "data.y" / "formula.json").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ import pytest
 from wug.core.errors import UserError
 from wug.core.side_process import SideProcess
 
-SECONDS = 2.0
+PATIENCE = 200.0
 CLASS = """
 import os, time
 
@@ -47,7 +47,7 @@ class Slow:
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SideProcess]:
     path = tmp_path_factory.mktemp("side") / "slow_class.py"
     path.write_text(CLASS)
-    process = SideProcess("test", f"{path}:Slow", "Ada", seconds=SECONDS)
+    process = SideProcess("test", f"{path}:Slow", "Ada", seconds=PATIENCE)
     yield process
     process.close()
 
@@ -63,9 +63,13 @@ def test_answers_and_errors(slow: SideProcess) -> None:
     assert slow.call("pid") == pid
 
 
-def test_what_takes_too_long_is_stopped(slow: SideProcess) -> None:
+def test_what_takes_too_long_is_stopped(slow: SideProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     pid = slow.call("pid")
-    with pytest.raises(UserError, match="no answer within 2 seconds, so it was stopped"):
+    with (
+        monkeypatch.context() as hurry,
+        pytest.raises(UserError, match=r"no answer within 0\.5 seconds, so it was stopped"),
+    ):
+        hurry.setattr(slow, "seconds", 0.5)
         slow.call("sleep", 3600)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -76,7 +80,7 @@ def test_a_process_that_ends_is_said_and_started_anew(slow: SideProcess) -> None
     with pytest.raises(UserError, match="its process ended, perhaps for lack of memory"):
         slow.call("end")
     os.kill(slow.call("pid"), signal.SIGKILL)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:  # the kernel takes a moment
         try:
             assert slow.call("greet", "Emmy") == "Ada greets Emmy"
@@ -86,7 +90,7 @@ def test_a_process_that_ends_is_said_and_started_anew(slow: SideProcess) -> None
     raise AssertionError("it was not started anew")
 
 
-def test_waiting_has_an_end(slow: SideProcess) -> None:
+def test_waiting_has_an_end(slow: SideProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     slow.call("pid")
     held = threading.Event()
     release = threading.Event()
@@ -94,11 +98,12 @@ def test_waiting_has_an_end(slow: SideProcess) -> None:
     def hold() -> None:
         with slow._lock:
             held.set()
-            release.wait(30)
+            release.wait()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    held.wait(30)
+    held.wait()
+    monkeypatch.setattr(slow, "seconds", 0.5)
     with pytest.raises(UserError, match="others asked before"):
         slow.call("pid")
     release.set()

@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -87,3 +89,15 @@ def test_attentions_can_start_so(layer):
     assert drawn.weight_out.abs().max() <= 128**-0.5
     assert drawn.weight_in[128:].abs().max() <= xavier_bound(128, 256)
     assert drawn.weight_in[:128].abs().max() > xavier_bound(128, 256)
+
+
+def test_what_has_no_memory_is_not_drawn():
+    script = (
+        "import sys, torch; from wug.models.ndr import NDR;"
+        "NDR(num_tokens=10, num_classes=4, features=8, device='meta');"
+        "sys.exit('torch.fx.experimental.symbolic_shapes' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+    for fill in (fill_uniform, fill_normal):
+        nothing = torch.empty(2, device="meta")
+        assert fill(nothing, 0.0, 1.0, None) is nothing

@@ -7,6 +7,9 @@ steps, float64); ``shares.json`` (which rows each rank had), and ``whole`` and `
 (losses of ten steps with whole and with sharded weights) and safetensors (a checkpoint).
 
 Usage: ranks_driver.py OUT TEXT DIE_AT: train with checkpoints, and die after a step.
+
+Usage: ranks_driver.py OUT TEXT wrapped: gradients of one step by torch's DistributedDataParallel,
+as ``LAYER-wrapped.safetensors``.
 """
 
 import json
@@ -18,9 +21,12 @@ from typing import Any
 
 import torch
 from safetensors.torch import save_file
+from torch.nn.parallel import DistributedDataParallel
 
+from wug.functional.across_ranks import summing_over_ranks
 from wug.study.language_run import LanguageOptions, language_run
 from wug.training.loop import Training
+from wug.training.objective import objective
 from wug.training.optimisers import AdamW
 from wug.training.plan import Lot
 from wug.training.ranks import here, join, leave
@@ -80,6 +86,32 @@ def compare(out: Path, text: str) -> None:
         (out / "shares.json").write_text(json.dumps(shares))
 
 
+def wrapped(out: Path, text: str) -> None:
+    """Take the gradients of one step with the network inside of torch's own wrapper.
+
+    It averages over ranks what we sum.
+    """
+    ranks = here()
+    for layer in ("dense", "sigma_moe"):
+        engine = training(make_lot(text, layer, torch.float32)).engine
+        network = DistributedDataParallel(engine.network.train(), find_unused_parameters=True)
+        batch = engine.batch(0, 0)
+        divisors = engine.interface.weights(engine.task, batch)
+        weights = {name: 0.1 / ranks.world for name in engine.lot.terms(engine.variant)}
+        with summing_over_ranks():
+            terms, output = engine.interface.terms(
+                engine.task, network, ranks.rows(batch), engine.carried
+            )
+            terms = {name: (value, divisors[name]) for name, (value, _) in terms.items()}
+            params = dict(engine.network.named_parameters())
+            (objective(engine.network, params, terms, output, weights) * ranks.world).backward()
+        gradients = {name: parameter.grad for name, parameter in params.items()}
+        if ranks.first:
+            save_file(gradients, out / f"{layer}-wrapped.safetensors")
+    torch.distributed.barrier()
+    os._exit(0)  # its reducer keeps the threads of the group alive
+
+
 def gather(value: Any) -> list[Any]:
     found: list[Any] = [None] * here().world
     torch.distributed.all_gather_object(found, value)
@@ -129,7 +161,9 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     join("cpu")
     out, text, *rest = sys.argv[1:]
-    if rest:
+    if rest == ["wrapped"]:
+        wrapped(Path(out), text)
+    elif rest:
         curve(Path(out), text, int(rest[0]))
     else:
         compare(Path(out), text)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 HELPERS = Path(__file__).parent
 SECONDS_TO_START = 300.0
+PATIENCE = "300"
 TOKEN = secrets.token_hex(32)
 
 
@@ -24,15 +25,27 @@ def environment(package: Path | None = None) -> dict[str, str]:
     source = package or HELPERS.parent.parent / "src"
     path = os.pathsep.join([str(source), str(HELPERS), str(HELPERS.parent / "training")])
     quiet = {"RAY_USAGE_STATS_ENABLED": "0", "OMP_NUM_THREADS": "1"}
+    # A machine that is slow or short of memory is not what is tested.
+    patient = {
+        "RAY_memory_monitor_refresh_ms": "0",
+        "RAY_worker_register_timeout_seconds": PATIENCE,
+        "RAY_gcs_server_port_wait_time_s": PATIENCE,
+        "RAY_gcs_server_request_timeout_seconds": PATIENCE,
+        "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": PATIENCE,
+        "RAY_health_check_timeout_ms": f"{PATIENCE}000",
+    }
     # Only these processes may talk to the cluster, whatever token the user has.
     own = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}
-    return {**os.environ, **quiet, **own, "PYTHONPATH": path}
+    return {**os.environ, **quiet, **patient, **own, "PYTHONPATH": path}
 
 
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """Return a port that is free, and that the system gives to nobody who asks for any."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
 class Node:
@@ -40,14 +53,24 @@ class Node:
 
     def __init__(self, *arguments: str, env: Mapping[str, str]) -> None:
         command = [str(Path(sys.executable).with_name("ray")), "start", "--num-cpus=1", "--block"]
+        self.command, self.env = [*command, *arguments], dict(env)
+        self.start()
+
+    def start(self) -> None:
         self.process = subprocess.Popen(
-            [*command, *arguments],
-            env=dict(env),
+            self.command,
+            env=self.env,
             start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+
+    def restart_if_ended(self) -> None:
+        """Start anew what gave up: `ray start` does so if a slow machine takes 30 seconds."""
+        if self.process.poll() is not None:
+            self.kill()
+            self.start()
 
     def kill(self) -> None:
         """End the node as a power cut would: its workers, too, which Ray puts into own groups."""
@@ -75,7 +98,7 @@ def wait_for_nodes(address: str, number: int) -> None:
     import ray
 
     while not ray.is_initialized():
-        with suppress(ConnectionError, RuntimeError, ValueError):
+        with suppress(Exception):  # of many types, until it is there
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         time.sleep(0.1)
     while sum(node["Alive"] for node in ray.nodes()) != number:
@@ -124,7 +147,14 @@ class TwoNodes:
 
     def wait_for(self, number: int) -> None:
         """Wait until a number of nodes are there."""
-        self.elsewhere.submit(wait_for_nodes, self.address, number).result(SECONDS_TO_START)
+        there = self.elsewhere.submit(wait_for_nodes, self.address, number)
+        until = time.monotonic() + SECONDS_TO_START
+        while not there.done() and time.monotonic() < until:
+            for node in (self.head, self.second):
+                if node is not None:
+                    node.restart_if_ended()
+            time.sleep(0.1)
+        there.result(0)
 
     def stop(self) -> None:
         for node in (self.second, self.head):

@@ -64,7 +64,7 @@ try:
 except StorageError as error:
     print(error)
 """
-    output, _ = start_python(program, tmp_path / "file").communicate(timeout=60)
+    output, _ = start_python(program, tmp_path / "file").communicate(timeout=400)
     assert f"could not be written: {os.strerror(errno.EFBIG)}." in output
     assert (tmp_path / "file").read_text() == "old"
     assert os.listdir(tmp_path) == ["file"]

@@ -65,7 +65,7 @@ STAGES = ["half", "whole", "unnamed", "named"]
 
 
 def run_until_killed(process: subprocess.Popen[str]) -> None:
-    process.communicate(timeout=60)
+    process.communicate(timeout=400)
     assert process.returncode == -signal.SIGKILL
 
 
@@ -86,7 +86,7 @@ def test_killed_inside_any_write_the_run_goes_on(
         assert run.catalog() == ({"done": True} if number == 5 else {})
 
     process = start_python(WORK + "work(sys.argv[1])", tmp_path)
-    process.communicate(timeout=60)
+    process.communicate(timeout=400)
     assert process.returncode == 0
     run = read_run(tmp_path)
     assert [record.seed for record in run.records()] == list(range(6))
@@ -143,12 +143,12 @@ with store.claim("nau") as ours:
     try:
         assert holder.stdout is not None and holder.stdout.readline() == "True\n"
         rival = start_python(WORK + program, tmp_path)
-        assert rival.communicate("", timeout=60)[0] == "False\n"
+        assert rival.communicate("", timeout=400)[0] == "False\n"
         with store.claim("nau") as ours, store.claim("nmu") as other:
             assert ours is None and other
     finally:
         holder.kill()
-        holder.communicate(timeout=60)
+        holder.communicate(timeout=400)
     with store.claim("nau") as ours:
         assert ours
 
@@ -169,7 +169,7 @@ for seed in range(start, start + 20):
 """
     processes = [start_python(WORK + program, tmp_path, start) for start in (0, 20, 40)]
     for process in processes:
-        process.communicate(timeout=60)
+        process.communicate(timeout=400)
         assert process.returncode == 0
     run = read_run(tmp_path)
     assert sorted(record.seed for record in run.records()) == list(range(60))
@@ -189,7 +189,7 @@ try:
 except StorageError as error:
     print(error)
 """
-    output, _ = start_python(WORK + program, tmp_path).communicate(timeout=60)
+    output, _ = start_python(WORK + program, tmp_path).communicate(timeout=400)
     assert "could not be written" in output and "intact" in output
     assert sorted(record.seed for record in read_run(tmp_path).records()) == list(range(6))
     assert not list(tmp_path.rglob("*.tmp"))
@@ -197,4 +197,4 @@ except StorageError as error:
 
 def test_reading_needs_no_torch_and_no_numpy(start_python: Start) -> None:
     process = start_python("import sys, wug.records; print({'torch', 'numpy'} & set(sys.modules))")
-    assert process.communicate(timeout=60)[0] == "set()\n"
+    assert process.communicate(timeout=400)[0] == "set()\n"

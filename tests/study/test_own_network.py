@@ -13,7 +13,8 @@ from wug.experiments.mistry2022.single_module import single_module
 from wug.records import Record
 from wug.stats.wilson import wilson
 from wug.study.experiment import RunOptions
-from wug.study.own_network import standings, try_own
+from wug.study.own_network import try_own
+from wug.study.own_standing import standings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 UNIT, MODEL = f"{EXAMPLES / 'my_unit.py'}:Powers", f"{EXAMPLES / 'my_model.py'}:BagOfPairs"

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import torch
@@ -66,7 +67,7 @@ def die_inside_write(folder: str, stage: str, countdown: int) -> None:
     write_atomic, fsync, rename = wug.records.write_atomic, os.fsync, os.replace
     left = countdown
 
-    def count(path: Path, content: bytes | str) -> None:
+    def counted(path: Path, content: bytes | str) -> None:
         nonlocal left
         left -= path.parent.name == folder
         write_atomic(path, content)
@@ -84,16 +85,22 @@ def die_inside_write(folder: str, stage: str, countdown: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     for module, name, deadly in (
-        (wug.training.checkpoint, "write_atomic", count),
-        (wug.records.store, "write_atomic", count),
+        (wug.training.checkpoint, "write_atomic", counted),
+        (wug.records.store, "write_atomic", counted),
         (os, "fsync", deadly_fsync),
         (os, "replace", deadly_rename),
     ):
         setattr(module, name, deadly)
 
 
-def start_life(folder: Path, prepare: Callable[[], None] | None = None) -> tuple[int, int]:
-    """Fork a process that works on the folder; its pipe gets a byte after each evaluation."""
+def start_life(
+    folder: Path, prepare: Callable[[], None] | None = None, most: int | None = None
+) -> tuple[int, int]:
+    """Fork a process that works on the folder; its pipe gets a byte after each evaluation.
+
+    After ``most`` evaluations it rests, so that no life does the work of others, however late it is
+    killed.
+    """
     news, out = os.pipe()
     process = os.fork()
     if process:
@@ -101,7 +108,7 @@ def start_life(folder: Path, prepare: Callable[[], None] | None = None) -> tuple
         return process, news
     code = 1
     try:
-        tell_evaluations(out)
+        tell_evaluations(out, most)
         if prepare is not None:
             prepare()
         options = WorkOptions(compile="off", threads=1, checkpoint_seconds=0.0)
@@ -111,12 +118,14 @@ def start_life(folder: Path, prepare: Callable[[], None] | None = None) -> tuple
         os._exit(code)
 
 
-def tell_evaluations(pipe: int) -> None:
-    evaluate = Training.evaluate
+def tell_evaluations(pipe: int, most: int | None) -> None:
+    evaluate, told = Training.evaluate, count(1)
 
     def evaluate_and_tell(training: Training, losses: Mapping[str, float]) -> None:
         evaluate(training, losses)
         os.write(pipe, b".")
+        while next(told) == most:
+            signal.pause()
 
     setattr(Training, "evaluate", evaluate_and_tell)  # noqa: B010
 
@@ -140,7 +149,7 @@ def kill_often(folder: Path, num_kills: int, interval: float) -> None:
             countdown = 1 if where == "records" else 1 + evaluations
             process, _ = start_life(folder, partial(die_inside_write, where, stage, countdown))
         else:
-            process, news = start_life(folder)
+            process, news = start_life(folder, most=evaluations + 2)
             for _ in range(evaluations):
                 os.read(news, 1)
             time.sleep(delay)

@@ -39,7 +39,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path, gently: 
         assert first.stdout is not None and first.stdout.readline() == "at work\n"
         first.terminate() if gently else first.kill()
         # The worker has the other end of the pipe, which closes when it is gone too.
-        assert first.communicate(timeout=60) == ("", None)
+        assert first.communicate(timeout=400) == ("", None)
 
 
 @dataclass

@@ -39,12 +39,12 @@ def test_a_frozen_process_loses_its_lot_and_nothing_counts_twice(
     lease = next(tmp_path.glob("locks/*.lease"))
     began = time.monotonic()
     with start(tmp_path) as other:
-        added = int(other.communicate(timeout=100)[0])
+        added = int(other.communicate(timeout=400)[0])
     assert other.returncode == 0 and time.monotonic() - began > 2.0
     assert added == 6  # it took over what the sleeper had
 
     sleeper.send_signal(signal.SIGCONT)
-    late = int(sleeper.communicate(timeout=100)[0])
+    late = int(sleeper.communicate(timeout=400)[0])
     assert sleeper.returncode == 0
     run = read_run(tmp_path)
     records = list(run.stored())

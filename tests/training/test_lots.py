@@ -2,7 +2,7 @@ import pytest
 from small_lots import make_lot, small_plan
 
 from wug.records import identity
-from wug.training.loop import Result
+from wug.training.judging import Result
 from wug.training.lots import make_record, missing
 from wug.training.plan import Lot
 

@@ -56,13 +56,30 @@ def compared(text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[int, 
     return folders
 
 
+def assert_near(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    """Compare gradients by name, relative to their sizes."""
+    assert found.keys() == expected.keys()
+    for name, gradient in expected.items():
+        size = gradient.norm().clamp(min=1e-12)
+        assert float((found[name] - gradient).norm() / size) < 1e-6, name
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_gradients_of_one_step(compared: dict[int, Path], layer: str) -> None:
     one, two = (load_file(compared[n] / f"{layer}-gradients.safetensors") for n in (1, 2))
-    assert one.keys() == two.keys()
-    for name, gradient in one.items():
-        size = gradient.norm().clamp(min=1e-12)
-        assert float((two[name] - gradient).norm() / size) < 1e-6, name
+    assert_near(two, one)
+
+
+def test_gradients_are_those_of_torchs_wrapper(
+    compared: dict[int, Path], text: Path, tmp_path: Path
+) -> None:
+    process = torchrun("--standalone", "--nproc-per-node=2", DRIVER, tmp_path, text, "wrapped")
+    said, _ = process.communicate(timeout=LONGEST)
+    assert process.returncode == 0, said[-3000:]
+    for layer in LAYERS:
+        ours = load_file(compared[2] / f"{layer}-gradients.safetensors")
+        theirs = load_file(tmp_path / f"{layer}-wrapped.safetensors")
+        assert_near(ours, theirs)
 
 
 @pytest.mark.parametrize("layer", LAYERS)

@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import pytest
 from cluster_experiment import UNITS, drive, gated, needing
+from interrupts import heed_interrupts
 from ray_cluster import HELPERS, TwoNodes, environment, two_nodes
 
 from wug.core.errors import UserError, WorkError
@@ -52,11 +53,6 @@ def cluster(started: TwoNodes) -> TwoNodes:
     """Return the cluster with two nodes of this wug, whatever a test before has done."""
     started.want_second()
     return started
-
-
-def heed_interrupts() -> None:
-    """Undo that a shell lets what it starts in the background ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def start(*arguments: Any, output: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:

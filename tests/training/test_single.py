@@ -16,6 +16,7 @@ from wug.models.ndr import NDR
 from wug.sources.samplers import ByError, Curriculum
 from wug.tasks.productivity.ctl import CTL
 from wug.training.engine import initial_module
+from wug.training.judging import network_of
 from wug.training.loop import Training
 from wug.training.optimisers import Adam, AdamW, Muon
 from wug.training.plan import Clip, Lot, Plan, Registered, Stopping, Variant
@@ -376,7 +377,7 @@ def test_halting_steps_are_in_the_outcome():
     assert {s: set(found["halting_steps"]) for s, found in splits.items()} == {
         s: set(found["accuracy"]) for s, found in splits.items()
     }
-    network, test = training._network(training.engine.selected), TASK.examples("test")
+    network, test = network_of(training, training.engine.selected), TASK.examples("test")
     for level, steps in splits["test"]["halting_steps"].items():
         rows = test[test.levels == int(level)]
         expected = network.trace(rows.tokens.long(), rows.lengths)["halting_steps"]

@@ -14,7 +14,8 @@ from wug.core.errors import UserError
 from wug.core.schedules import Constant
 from wug.functional.output import Output
 from wug.training.engine import initial_module
-from wug.training.loop import LARGEST_KEPT, Result, Training
+from wug.training.judging import LARGEST_KEPT, Result
+from wug.training.loop import Training
 from wug.training.plan import Lot, Restart, Stopping
 from wug.training.stacked import Stacked
 from wug.training.work import forget

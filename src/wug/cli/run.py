@@ -21,7 +21,7 @@ from wug.records import RunStore, clear_run, read_run, take_over
 
 if TYPE_CHECKING:
     from wug.stats.measures import Measure
-    from wug.study.own_network import Standing
+    from wug.study.own_standing import Standing
 
 
 def run(
@@ -104,7 +104,8 @@ def run(
         from wug.stats.comparison_table import make_table
         from wug.study.catalog import make_catalog
         from wug.study.experiment import RunOptions
-        from wug.study.own_network import standings, try_own
+        from wug.study.own_network import try_own
+        from wug.study.own_standing import standings
         from wug.study.traces import write_traces
         from wug.training.crew import require_device, train_missing
         from wug.training.event_log import log_events

@@ -1,4 +1,8 @@
-"""Initial values from an explicit generator, written into parameters."""
+"""Initial values from an explicit generator, written into parameters.
+
+Tensors without memory, of the device ``meta``, are left alone: to ask torch to draw them imports
+800 modules, which takes a second.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ def fill_uniform(
     tensor: Tensor, low: float, high: float, generator: torch.Generator | None
 ) -> Tensor:
     """Fill with uniform numbers from [low, high)."""
-    return tensor.uniform_(low, high, generator=generator)
+    return tensor if tensor.is_meta else tensor.uniform_(low, high, generator=generator)
 
 
 @torch.no_grad()
@@ -21,7 +25,7 @@ def fill_normal(
     tensor: Tensor, mean: float, deviation: float, generator: torch.Generator | None
 ) -> Tensor:
     """Fill with normal numbers."""
-    return tensor.normal_(mean, deviation, generator=generator)
+    return tensor if tensor.is_meta else tensor.normal_(mean, deviation, generator=generator)
 
 
 def xavier_bound(in_features: int, out_features: int) -> float:
@@ -64,7 +68,7 @@ def fill_equal_rows(tensor: Tensor, deviation: float, generator: torch.Generator
 
     A row of a selector that is longer than others would win for that alone (csordas2023, 7.4).
     """
-    tensor.normal_(generator=generator)
+    fill_normal(tensor, 0.0, 1.0, generator)
     tensor /= torch.linalg.vector_norm(tensor, dim=-1, keepdim=True)
     # Rows of length 1 in n dimensions have numbers of mean square 1 / n, and a mean of nearly 0.
     return tensor.mul_(deviation * tensor.shape[-1] ** 0.5)

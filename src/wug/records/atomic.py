@@ -14,7 +14,7 @@ TRIES = 5
 LONGEST_WRITE = 3600.0
 
 
-def write_atomic(path: Path, content: bytes | str) -> None:
+def write_atomic(path: Path, content: bytes | str, *, durable: bool = True) -> None:
     """Writes a file so that other processes see all of it or none of it.
 
     The content goes to a temporary file in the same folder, is flushed to the disk, and takes the
@@ -23,6 +23,7 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     Args:
         path: The file to write or to replace.
         content: What it shall hold; text is written as UTF-8.
+        durable: Whether it must outlive a power cut, which takes the disk some milliseconds.
 
     Raises:
         StorageError: The disk is full or refuses; the file is as it was.
@@ -32,12 +33,13 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         for left in reversed(range(TRIES)):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                _write(path, data)
+                _write(path, data, durable)
                 break
             except FileNotFoundError:  # taken for a leftover, see `remove_leftovers`
                 if not left:
                     raise
-        _sync_folder(path.parent)
+        if durable:
+            _sync_folder(path.parent)
     except OSError as error:
         raise StorageError(
             f"{path} could not be written: {error.strerror or error}. What was there before is "
@@ -46,13 +48,14 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         ) from error
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes, durable: bool) -> None:
     temporary = path.with_name(f".{path.name}.{_host_mark()}{os.getpid():08x}{token_hex(4)}.tmp")
     try:
         with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):

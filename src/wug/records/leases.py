@@ -244,7 +244,7 @@ def _keep(claim: Claim) -> None:
     if _beating != os.getpid():
         _beating = os.getpid()
         _held.clear()
-        threading.Thread(target=_beat, daemon=True).start()
+        threading.Thread(target=_beat, name="leases", daemon=True).start()
     _held[claim.token] = claim
 
 

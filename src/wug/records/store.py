@@ -25,7 +25,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from wug.records.atomic import remove_leftovers, write_atomic
 from wug.records.errors import RunFolderError, StorageError
@@ -51,9 +51,11 @@ class RunStore(Run):
     Attributes:
         set_aside: The damage that was found at opening and moved to aside/; the records in
             question are gone from the run and have to be made again.
+        durable: Whether manifest and records must outlive a power cut.
     """
 
     set_aside: tuple[Problem, ...] = ()
+    durable: ClassVar[bool] = True
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         super().__init__(folder, manifest)
@@ -100,7 +102,7 @@ class RunStore(Run):
                 f"{folder} holds records or checkpoints without the {MANIFEST_NAME} that "
                 "says of what: delete the folder, or choose another one with --out."
             )
-        write_atomic(folder / MANIFEST_NAME, self.manifest.to_text())
+        write_atomic(folder / MANIFEST_NAME, self.manifest.to_text(), durable=self.durable)
 
     def append(self, lot: str, records: Iterable[Record]) -> None:
         """Adds records, all or none of them.
@@ -125,7 +127,7 @@ class RunStore(Run):
         # The time is a number that nobody has to look up; segments are read in its order.
         self._number = max(self._number + 1, time.time_ns() // 1_000)
         name = f"{self._number}-{lot}-{digest(data)}.jsonl"
-        write_atomic(self.folder / "records" / name, data)
+        write_atomic(self.folder / "records" / name, data, durable=self.durable)
 
     @contextmanager
     def claim(self, lot: str) -> Iterator[Claim | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -14,33 +13,24 @@ import torch
 from numpy.typing import NDArray
 
 from wug.core.errors import UserError
-from wug.interfaces.interface import SPLITS
 from wug.interfaces.registered import interface as get_interface
 from wug.records import config_hash
 from wug.training.checkpoint import flatten, load_checkpoint, save_checkpoint, unflatten
 from wug.training.curves import Curves
 from wug.training.engine import Engine, Floats, Tree, choose_engine, initial_module
-from wug.training.kept_networks import keep_network
+from wug.training.judging import EVALUATED, Result, judge
 from wug.training.loss_split import LossSplit
 from wug.training.outcome import (
-    by_group,
     deciding_split,
     finished,
-    first_solved,
-    has_crashed,
-    make_outcome,
-    selected_row,
-    values,
 )
-from wug.training.plan import Lot, Registered, Variant, observations_path, observes_at_length
+from wug.training.plan import Lot, observations_path, observes_at_length
 from wug.training.policies import Policies
 from wug.training.ranks import Ranks
 from wug.training.single import Single
 from wug.training.stacked import Stacked
 from wug.training.stacked_steps import StackedSteps
 
-EVALUATED: tuple[str, ...] = tuple(split for split in SPLITS if split != "train")
-LARGEST_KEPT = 64
 # What a training of limited time must still do when its steps are over: one evaluation and the
 # result, which has three splits instead of two, and two sets of weights.
 FINAL_EVALUATIONS = 4
@@ -49,25 +39,6 @@ FIRST_EVALUATION = 0.2
 
 OnProgress = Callable[[dict[str, Any]], None]
 OnNotice = Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """One trained replica.
-
-    Args:
-        labels: Of its group.
-        seed: Its seed.
-        outcome: See `make_outcome`; with the selected weights if they are few.
-        curves: ``step`` and, for each evaluation, the errors; long ones are thinned.
-        config: Of its group.
-    """
-
-    labels: Mapping[str, str]
-    seed: int
-    outcome: dict[str, Any]
-    curves: dict[str, list[float]]
-    config: Mapping[str, Any]
 
 
 @dataclass
@@ -299,141 +270,8 @@ class Training:
             clock.promoted.append(clock.step)
 
     def results(self, folder: Path | None = None) -> list[Result]:
-        """Evaluate all splits with the last and the selected weights, and judge every replica.
-
-        Args:
-            folder: For what is observed at length, so that it can go on after an interruption.
-        """
-        engine = self.engine
-        groups: dict[str, tuple[str, ...]] = {s: self.source.groups(s) for s in EVALUATED}
-        found = {"final": engine.evaluate(EVALUATED)}
-        finite = engine.observe()["finite"]
-        engine.use("selected")
-        same = self._last_is_selected()
-        found["selected"] = found["final"] if same else engine.evaluate(EVALUATED)
-        observed = {**engine.observe(), "finite": finite}
-        policies = self._judge_policies()
-        engine.use("last")
-        if self.lot.plan.loss_curves:
-            for name, losses in self.loss_split.curves().items():
-                self.curves.add(f"loss of {name} examples", losses[:, None])
-        weights, notes = self.engine.results(), self.engine.notes()
-        steps = self.curves["step"][:, 0]
-        results = []
-        for index, (variant, seed) in enumerate(self.replicas()):
-            ended = int(self.ended[index])
-            rows = int((steps <= ended).sum()) if ended >= 0 else len(steps)
-            errors = self.curves[self.selection.split][:rows, index]
-            row = selected_row(errors, self.selection.ties)
-            deciding = self.curves[deciding_split(self.watched)][:rows, index]
-            threshold = float(self.thresholds[index])
-            further = {**notes[index], **policies}
-            if engine.name == "single":
-                further["training_seconds"] = round(self.clock.seconds, 1)
-            if self.lot.plan.curriculum is not None:
-                further["promoted"] = list(self.clock.promoted)
-            if sum(value.numel() for value in weights[index].values()) <= LARGEST_KEPT:
-                further["weights"] = {n: value.tolist() for n, value in weights[index].items()}
-            by_name = {which: by_group(found[which], index, groups) for which in found}
-            observed_here = {name: float(numbers[index]) for name, numbers in observed.items()}
-            if getattr(variant.task, "averages_groups", False):
-                errors_by_name = by_name["selected"]["test"]["error"].values()
-                observed_here["mean_error"] = sum(errors_by_name) / len(errors_by_name)
-            outcome = make_outcome(
-                interface=self.interface,
-                engine=self.engine.name,
-                threshold=threshold,
-                steps=ended if ended >= 0 else self.clock.step,
-                selected_step=int(steps[row]),
-                solved_at=first_solved(steps[:rows], deciding, threshold),
-                selected=values(found["selected"], index),
-                final=values(found["final"], index),
-                groups=by_name,
-                observed={
-                    **observed_here,
-                    **self._observe(variant, weights[index], folder and folder / str(index)),
-                },
-                notes=further,
-                crashed=self._crashed(index, rows),
-            )
-            self._keep(variant, seed, weights[index], outcome)
-            results.append(
-                Result(
-                    labels=variant.labels,
-                    seed=seed,
-                    outcome=outcome,
-                    curves=self.curves.of(index, rows),
-                    config=variant.config,
-                )
-            )
-        return results
-
-    def _crashed(self, replica: int, rows: int) -> bool | None:
-        """Say whether a network lost all its right answers in distribution; None if it has none."""
-        if "accuracy" not in self.interface.measures or "validation" not in self.watched:
-            return None
-        return has_crashed(self.curves["validation"][:rows, replica])
-
-    def _judge_policies(self) -> dict[str, Any]:
-        """Evaluate what each policy picked; the same step only once."""
-        by_step: dict[int, Any] = {}
-        for name, step in self.policies.steps.items():
-            if step not in by_step and isinstance(self.engine, Single):
-                self.engine.use(name)
-                by_step[step] = values(self.engine.evaluate(EVALUATED), 0)
-        picked = {name: {"step": s, **by_step[s]} for name, s in self.policies.steps.items()}
-        return {"policies": picked} if picked else {}
-
-    def _last_is_selected(self) -> bool:
-        """Say whether the last weights are the selected ones of all replicas."""
-        errors, step = self.curves[self.selection.split], self.curves["step"][-1, 0]
-        rows = [selected_row(row, self.selection.ties) for row in errors.T]
-        newest = step == self.clock.step and all(row == len(errors) - 1 for row in rows)
-        # Weights whose error is no number were never selected.
-        return bool(newest and np.isfinite(errors[-1]).all() and (self.ended < 0).all())
-
-    def replicas(self) -> list[tuple[Variant, int]]:
-        """Return the variant and the seed of each replica."""
-        return [(variant, seed) for variant in self.lot.variants for seed in self.lot.seeds]
-
-    def _network(self, weights: Mapping[str, torch.Tensor]) -> torch.nn.Module:
-        network = initial_module(self.lot, self.lot.seeds[0]).to(self.device)
-        network.load_state_dict(dict(weights), strict=False)
-        return network.eval()
-
-    def _observe(
-        self, variant: Variant, weights: Mapping[str, torch.Tensor], folder: Path | None
-    ) -> dict[str, Any]:
-        if self.lot.observe is None:
-            return {}
-        further = {"folder": folder} if observes_at_length(self.lot) else {}
-        with torch.no_grad():
-            found = self.lot.observe(self._network(weights), variant.task, **further)
-        return {n: value if isinstance(value, str) else float(value) for n, value in found.items()}
-
-    def _keep(
-        self,
-        variant: Variant,
-        seed: int,
-        weights: Mapping[str, torch.Tensor],
-        outcome: Mapping[str, Any],
-    ) -> None:
-        build = self.lot.build
-        known = isinstance(build, Registered)
-        keeps = known and self.engine.name == "single" if self.lot.keeps is None else self.lot.keeps
-        if self.keep is None or not keeps or not isinstance(build, Registered):
-            return
-        tested: Mapping[str, float] = outcome["selected"]["test"]
-        keep_network(
-            self.keep / f"{kept_name(self.lot, variant, seed)}.safetensors",
-            weights,
-            model=build.name,
-            options=build.options,
-            task=variant.task,
-            labels=variant.labels,
-            seed=seed,
-            selected={"test": {n: v for n, v in tested.items() if math.isfinite(v)}},
-        )
+        """Judge every replica; see `judge`."""
+        return judge(self, folder)
 
     @property
     def fingerprint(self) -> str:
@@ -476,10 +314,3 @@ class Training:
         self.policies.load_state(loop.get("policies", {}))
         self.loss_split.load_state(loop.get("loss_split", {}))
         self.clock = Clock(**clock)
-
-
-def kept_name(lot: Lot, variant: Variant, seed: int) -> str:
-    """Return what a replica's file is called: as its lot, if that has no other replica."""
-    if lot.num_replicas == 1:
-        return lot.name
-    return f"{lot.name}-{lot.variants.index(variant)}-{seed}"

@@ -11,7 +11,7 @@ import torch
 
 import wug
 from wug.records import Json, Record, identity
-from wug.training.loop import Result
+from wug.training.judging import Result
 from wug.training.plan import Lot
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -13,6 +15,22 @@ from wug.functional.streams import uniform
 
 # Times that a module may draw in one step, each with numbers of its own.
 MOST_DRAWS = 1_024
+
+
+@contextmanager
+def seeded(device: torch.device, seed: int) -> Iterator[None]:
+    """Seed what draws from torch's own state, such as dropout; afterwards the state is as before.
+
+    Args:
+        device: Where is drawn.
+        seed: What the numbers depend on, so that a resumed training repeats them.
+    """
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        if device.type == "cpu":  # without the milliseconds that asking all other devices takes
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
+        yield
 
 
 class KeyedNoise(TorchFunctionMode):

@@ -106,4 +106,6 @@ def make_program(
             flat(*leaves)
             return Program(flat, out_spec[0])
         graph = make_fx(flat)(*leaves)
+        graph.graph.eliminate_dead_code()  # `vmap` leaves many operations whose result nobody uses
+        graph.recompile()
         return Program(compile_graph(graph, leaves) if compiled else graph, out_spec[0])

@@ -194,6 +194,7 @@ class RayCrew:
             num_cpus=cluster.cores_per_lot, num_gpus=cluster.gpus_per_lot, max_retries=0
         )(errand_on_worker)
         self.looked = 0.0
+        self.asked: Any = None
 
     def step(self) -> bool:
         """Do what can be done now; return whether anything is left to wait for.
@@ -219,10 +220,15 @@ class RayCrew:
     def read_letters(self) -> None:
         """Write down the news and the checkpoints that have arrived."""
         out = {each.lot.name: each for each in self.out.values()}
+        self.asked = self.asked or self.mailbox.fetch.remote()
         try:
-            letters = self.ray.get(self.mailbox.fetch.remote(), timeout=LETTER_SECONDS)
-        except (self.ray.exceptions.RayActorError, self.ray.exceptions.GetTimeoutError):
+            letters = self.ray.get(self.asked, timeout=LETTER_SECONDS)
+        except self.ray.exceptions.GetTimeoutError:
+            return  # the answer holds letters, so the next look is for this one
+        except self.ray.exceptions.RayActorError:
+            self.asked = None
             return  # it is started anew; what lay in it was news
+        self.asked = None
         for lot, kind, content in letters:
             if lot not in out:
                 continue
@@ -331,7 +337,7 @@ class RayCrew:
         with suppress(Exception):  # a cluster that is gone has cancelled them
             left = list(self.out)
             for force in (False, True):
-                for ref in left:
+                for ref in reversed(left):  # those that wait first, so that none begins now
                     self.ray.cancel(ref, force=force)
                 if not force and left:
                     _, left = self.ray.wait(left, num_returns=len(left), timeout=GENTLE_SECONDS)

@@ -69,6 +69,7 @@ class Parcel:
 class Outpost(RunStore):
     """A folder of one worker for one lot, whose news and checkpoints are sent home."""
 
+    durable = False  # it is thrown away
     send: Send
     lot: str
     every: float

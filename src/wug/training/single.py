@@ -21,6 +21,8 @@ from wug.functional.output import Output
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import Batch, Interface, Terms
 from wug.training.engine import Floats, Params, Progress, Tree, initial_module
+from wug.training.moves import clip_groups
+from wug.training.noise import seeded
 from wug.training.objective import objective
 from wug.training.plan import Lot
 from wug.training.ranks import Ranks
@@ -34,7 +36,6 @@ from wug.training.shards import (
     split_groups,
     whole,
 )
-from wug.training.stacked import clip_groups
 
 # What torch does with a larger one is no float any more; weights are lost long before.
 LARGEST_RATE = 1e37
@@ -222,11 +223,10 @@ class Single:
         weights = {name: schedule(steps) for name, schedule in schedules.items()}
         projects, updates = (has_rule(self.network, rule) for rule in ("project", "update"))
         total = torch.zeros((), device=self.device)
-        devices = [self.device] if self.device.type == "cuda" else []
-        with self._training(), torch.random.fork_rng(devices):
-            # Dropout depends on the training and the step alone, so a resumed run repeats it.
-            own = (self.ranks.rank,) if self.ranks.rank else ()
-            torch.manual_seed(stream_key("noise", self.lot.name, self.seed, start, *own)[0])
+        # Dropout depends on the training and the step alone, so a resumed run repeats it.
+        own = (self.ranks.rank,) if self.ranks.rank else ()
+        seed = stream_key("noise", self.lot.name, self.seed, start, *own)[0]
+        with self._training(), seeded(self.device, seed):
             for index, rate in enumerate(rates.tolist()):
                 now = {name: float(values[index]) for name, values in weights.items()}
                 self.network.zero_grad(set_to_none=True)

@@ -6,7 +6,7 @@ A lot is stacked twice: over its groups (variants) and, inside, over seeds. What
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import partial
 from typing import Any, Literal, cast
@@ -14,109 +14,24 @@ from typing import Any, Literal, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.func import grad, vmap
+from torch import Tensor
+from torch.func import grad
 from torch.utils import _pytree as pytree
 
 from wug.core.schedules import Constant
-from wug.functional.network_rules import has_rule, project, update
+from wug.functional.network_rules import has_rule
 from wug.functional.sparsity import sparsity_error
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import Batch, Interface
 from wug.training.engine import Floats, Params, Progress, Tree, initial_module
-from wug.training.noise import KeyedNoise
+from wug.training.moves import moved
+from wug.training.noise import KeyedNoise, seeded
 from wug.training.objective import objective, with_tensors
-from wug.training.plan import Clip, Lot, Restart
+from wug.training.plan import Lot, Restart
 from wug.training.programs import Program, make_program
 from wug.training.pure_optimisers import PureOptimiser
 from wug.training.restarts import NEVER, next_restarts
-
-
-def clipped(gradients: Params, clip: Clip | None) -> Params:
-    """Clip a replica's gradients as torch's utilities do: first the norms, then the values."""
-    if clip is None:
-        return gradients
-    for names, limit in clip_groups(list(gradients), clip):
-        norm = torch.stack([gradients[name].square().sum() for name in names]).sum().sqrt()
-        scale = (limit / (norm + 1e-6)).clamp(max=1.0)
-        gradients = {**gradients, **{name: gradients[name] * scale for name in names}}
-    if clip.value is not None:
-        bound = clip.value
-        gradients = {name: g.clamp(-bound, bound) for name, g in gradients.items()}
-    return gradients
-
-
-def clip_groups(names: Sequence[str], clip: Clip) -> list[tuple[list[str], float]]:
-    """Return the parameters whose gradients are scaled together, with their greatest norm.
-
-    Example:
-        >>> clip_groups(["gate.bias", "weight"], Clip(norm=1.0, groups={"gate": 5.0}))
-        [(['gate.bias'], 5.0), (['weight'], 1.0)]
-    """
-    left, groups = list(names), []
-    for prefix, limit in clip.groups.items():
-        own = [name for name in left if name.startswith(prefix)]
-        left = [name for name in left if name not in own]
-        groups.append((own, limit))
-    if clip.norm is not None:
-        groups.append((left, clip.norm))
-    return [(own, limit) for own, limit in groups if own]
-
-
-def stack_over(
-    function: Callable[..., Any], module: nn.Module, in_dims: tuple[int | None, ...]
-) -> Callable[..., Any]:
-    """Map over a leading axis: `vmap`, or one after the other for modules that can't be batched."""
-    if getattr(module, "stackable", True):
-        return vmap(function, in_dims=in_dims, randomness="different")
-
-    def in_turn(*arguments: Any) -> Any:
-        size = next(
-            leaves[0].shape[dim]
-            for argument, dim in zip(arguments, in_dims, strict=True)
-            if dim is not None and (leaves := pytree.tree_leaves(argument))
-        )
-        results = []
-        for index in range(size):
-            chosen = [
-                argument
-                if dim is None
-                else pytree.tree_map(lambda t, d=dim: t.select(d, index), argument)  # noqa: B023
-                for argument, dim in zip(arguments, in_dims, strict=True)
-            ]
-            results.append(function(*chosen))
-        return pytree.tree_map(lambda *leaves: torch.stack(leaves), *results)
-
-    return in_turn
-
-
-def stack(trees: Sequence[Any]) -> Any:
-    """Stack equal trees of tensors along a new first axis, each leaf in the layout that it has."""
-
-    def stack_leaves(*leaves: Tensor) -> Tensor:
-        if leaves[0].dim() == 2 and not leaves[0].is_contiguous():
-            return torch.stack([leaf.mT for leaf in leaves]).mT
-        return torch.stack(leaves)
-
-    return pytree.tree_map(stack_leaves, *trees)
-
-
-def in_order_of(model: Tree, tree: Tree) -> Tree:
-    """Return a tree with its names in the order of another, which programs rely on.
-
-    Example:
-        >>> in_order_of({"b": 0, "a": {"d": 0, "c": 0}}, {"a": {"c": 1, "d": 2}, "b": 3})
-        {'b': 3, 'a': {'d': 2, 'c': 1}}
-    """
-    return {
-        name: in_order_of(part, tree.get(name, {})) if isinstance(part, dict) else tree[name]
-        for name, part in model.items()
-    }
-
-
-def detached(tensors: Mapping[str, Tensor]) -> Params:
-    """Return copies of a module's tensors as a plain dict."""
-    return {name: value.detach().clone() for name, value in tensors.items()}
+from wug.training.stacking import detached, in_order_of, stack, stack_over
 
 
 class Stacked:
@@ -228,7 +143,7 @@ class Stacked:
         ``controls`` holds (control, group): the optimiser's numbers and last the terms' weights.
         ``batch`` is empty if the step draws its own.
         """
-        lot, module, source = self.lot, self.module, self.source
+        lot, plan, module, source = self.lot, self.lot.plan, self.module, self.source
         shared, names = lot.streams == "shared", lot.term_names
         terms = with_tensors(
             module, lambda network, batch: self.interface.terms(lot.task, network, batch, None)
@@ -250,7 +165,7 @@ class Stacked:
                 return objective(module, params, found, output, weights), output.statistics
 
             gradients, statistics = grad(loss, has_aux=True)(old["params"])
-            return self._moved(step, rates, gradients, statistics, replica, old)
+            return moved(plan, module, step, rates, gradients, statistics, replica, old)
 
         def drawn(group: Tree, key: Tensor, step: Tensor, batch: Batch) -> Batch:
             return source.draw(group["values"], key, step, 0) if source.traced else batch
@@ -270,56 +185,6 @@ class Stacked:
 
         over_seeds = together if shared else stack_over(alone, module, (None, None, None, 0, 0, 0))
         return stack_over(over_seeds, module, (None, 1, 0, 0, 0, 0))
-
-    def _moved(
-        self,
-        step: Tensor,
-        rates: Tensor,
-        gradients: Params,
-        statistics: Params,
-        replica: Tree,
-        old: Tree,
-    ) -> Tree:
-        """Return the tensors of a replica after its gradients moved them."""
-        plan, module = self.lot.plan, self.module
-        trainable = {name for name, value in module.named_parameters() if value.requires_grad}
-        gradients = clipped(gradients, plan.clip)
-        params: Params = {}
-        slots: dict[str, Params] = {}
-        now = [rates[index] for index in range(len(rates))]
-        for name, parameter in old["params"].items():
-            before = old["slots"][name]
-            if name not in trainable:
-                params[name], slots[name] = parameter, before
-                continue
-            params[name], after = self.optimiser.update(
-                parameter, gradients[name], list(before.values()), now
-            )
-            slots[name] = dict(zip(before, after, strict=True))
-            for prefix, phases in plan.alternate.items():
-                if name.startswith(prefix):
-                    moves = torch.stack([step % 10 == phase for phase in phases]).any()
-                    params[name] = torch.where(moves, params[name], parameter)
-                    slots[name] = {
-                        slot: torch.where(moves, new, before[slot])
-                        for slot, new in slots[name].items()
-                    }
-        new: Tree = {"slots": slots}
-        if "buffers" in old:
-            new["buffers"] = update(module, old["buffers"], statistics)
-        params = project(module, params)
-        if "restart_at" in replica:
-            again = step == replica["restart_at"]
-            params = {
-                name: torch.where(again, replica["fresh"][name], value)
-                for name, value in params.items()
-            }
-        new["params"] = params
-        if "active" in replica:
-            new = pytree.tree_map(
-                lambda moved, kept: torch.where(replica["active"], moved, kept), new, old
-            )
-        return {name: new[name] for name in old}
 
     def _evaluation(self, num_groups: int) -> Callable[..., dict[str, Tensor]]:
         """Return the stacked evaluation: (batch, own, tensors) -> counts by measure."""
@@ -381,12 +246,10 @@ class Stacked:
         """Train from a step up to another."""
         tensors, spec = pytree.tree_flatten(self.tensors)
         fixed = pytree.tree_leaves((self.groups, self.replicas))
-        devices = [self.device] if self.device.type == "cuda" else []
         program: Program | None = None
         batch: Batch = {}
-        with torch.random.fork_rng(devices):
-            # What `KeyedNoise` leaves to torch, such as dropout, a resumed run repeats, too.
-            torch.manual_seed(stream_key("noise", self.lot.name, start)[0])
+        # What `KeyedNoise` leaves to torch, such as dropout, a resumed run repeats, too.
+        with seeded(self.device, stream_key("noise", self.lot.name, start)[0]):
             for number, (step, row) in enumerate(self._controls(start, end), start):
                 if not self.source.traced:
                     batch = self._batch(number, stage)

@@ -20,10 +20,12 @@ from wug.functional.output import Output
 from wug.functional.unrolled import Unrolled, run_graph
 from wug.interfaces.interface import Batch
 from wug.training.engine import Params, Tree
+from wug.training.moves import moved
 from wug.training.objective import objective, with_tensors
 from wug.training.plan import Lot
 from wug.training.programs import Program, compile_graph, make_program
-from wug.training.stacked import Stacked, stack_over
+from wug.training.stacked import Stacked
+from wug.training.stacking import stack_over
 
 
 class Said(nn.Module):
@@ -111,7 +113,7 @@ class StackedSteps(Stacked):
             return objective(self.module, params, found, output, named)
 
         def move(step: Tensor, rates: Tensor, gradients: Params, replica: Tree, old: Tree) -> Tree:
-            return self._moved(step, rates, gradients, {}, replica, old)
+            return moved(self.lot.plan, self.module, step, rates, gradients, {}, replica, old)
 
         def advance(
             step: Tensor, controls: Tensor, groups: Tree, replicas: Tree, batch: Batch, old: Tree

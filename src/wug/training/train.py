@@ -13,7 +13,8 @@ from torch import nn
 from wug.core.errors import UserError
 from wug.interfaces.registered import interface
 from wug.training.engine import initial_module
-from wug.training.loop import Result, Training
+from wug.training.judging import Result
+from wug.training.loop import Training
 from wug.training.plan import Build, Lot, Plan, Registered, Variant
 from wug.training.programs import Compile, wants_compile
 
