@@ -92,9 +92,9 @@ def scaled_minutes(experiment: str, scale: Any, known: dict[str, Any]) -> float 
         if minutes is None:
             continue
         others = lots_of(experiment, other)
-        if {choose_engine(lot) for lot in (*lots, *others)} == {"stacked"}:
-            if sizes(lots) == sizes(others):
-                return float(minutes) * sum(map(work, lots)) / sum(map(work, others))
+        engines = {choose_engine(lot) for lot in (*lots, *others)}
+        if engines == {"stacked"} and sizes(lots) == sizes(others):
+            return float(minutes) * sum(map(work, lots)) / sum(map(work, others))
     return None
 
 
