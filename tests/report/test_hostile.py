@@ -200,7 +200,7 @@ def test_records_that_make_no_table_are_odd(
             raise ZeroDivisionError("no table")
         return table_of(*args)
 
-    monkeypatch.setattr("wug.report.sources.table_of", broken)
+    monkeypatch.setattr("wug.report.run_source.table_of", broken)
     run, pages = only_run(run_folder)
     assert len(run.odd) == 32 and not run.records
     assert "ZeroDivisionError" in pages["index.html"]

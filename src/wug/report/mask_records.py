@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wug.records import Record
-from wug.report.sources import RunSource
+from wug.report.run_source import RunSource
 
 UNDER = re.compile(r"(\w+)_under_(\w+)")
 SHARED = re.compile(r"sharing_(\w+)_(\d{1,3})")

@@ -10,7 +10,8 @@ from typing import Any
 
 from wug.report.markup import Markup, markup, slug, tag, verdict_bar
 from wug.report.page import duration
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 
 OURS = "wug"
 NUMBER = re.compile(r"\b(\d+)\.\d")

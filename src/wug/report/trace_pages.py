@@ -7,7 +7,8 @@ from functools import partial
 
 from wug.report.markup import Markup, markup, tag
 from wug.report.page import Page, attempted
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 
 
 def trace_pages(

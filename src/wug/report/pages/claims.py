@@ -9,7 +9,8 @@ from functools import partial
 from wug.report.claims import claim_item
 from wug.report.markup import Markup, markup, tag, verdict_bar
 from wug.report.page import Page, PageKind, attempted
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 
 ORDER = ("broken", "held", "undecided")
 

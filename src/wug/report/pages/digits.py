@@ -12,7 +12,8 @@ from wug.report.catalog import UnfitError, checked_numbers
 from wug.report.markup import Markup, data_table, markup, tag
 from wug.report.page import Page, PageKind
 from wug.report.png import data_uri
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.report.trace_pages import trace_pages
 
 KIND = "digits"

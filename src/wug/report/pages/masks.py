@@ -9,7 +9,8 @@ from wug.report.charts import BLUE, Chart, diverging, field, heat_map, ordered, 
 from wug.report.markup import Markup, data_table, markup, slug, tag
 from wug.report.mask_records import Masked, masked_cells
 from wug.report.page import Page, PageKind, attempted
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 
 KIND = "masks"
 MOST_MASKS = 40

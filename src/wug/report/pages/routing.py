@@ -12,7 +12,8 @@ from wug.report.charts import Chart, field, ordered, tips
 from wug.report.markup import Markup, json_block, markup, slug, tag
 from wug.report.page import Page, PageKind
 from wug.report.routing_data import routing_data
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.report.trace_pages import chooser, trace_pages
 
 KIND = "routing"

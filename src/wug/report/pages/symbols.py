@@ -15,7 +15,8 @@ from wug.report.catalog import UnfitError, texts
 from wug.report.charts import Chart, diverging, field, ordered, tips
 from wug.report.markup import Markup, data_table, markup, slug, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.report.trace_pages import trace_pages
 
 KIND = "symbols"

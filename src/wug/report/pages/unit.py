@@ -10,7 +10,8 @@ from wug.report.cells import label, words
 from wug.report.markup import Markup, coded, command_block, data_table, markup, tag
 from wug.report.page import Page, PageKind, attempted, facts
 from wug.report.papers import Paper, papers_of
-from wug.report.sources import RunSource, Sources, unit_page
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources, unit_page
 from wug.report.standings import Contest, by_claim
 from wug.report.tracks import legend, scale_of, track
 from wug.stats.comparison_table import TableCell

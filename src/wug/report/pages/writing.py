@@ -12,7 +12,8 @@ from wug.records import Trace
 from wug.report.catalog import UnfitError, texts
 from wug.report.markup import Markup, data_table, json_block, markup, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.report.trace_pages import chooser, trace_pages
 
 KIND = "writing"
