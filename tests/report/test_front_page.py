@@ -47,15 +47,16 @@ def test_experiments_are_grouped_by_paper_and_chapter(sources: Sources) -> None:
     (page,) = overview.make(sources)
     text = plain(page.body)
     count = sum(e.key.startswith("csordas2023.") for e in index.entries("experiment"))
-    assert f"2 of {count} tables run" in text and "Not run yet" not in text
-    assert "12 trainings · 3.7 h · laptop" in text
+    assert f"2 of {count} tables run" in text and "wug run" not in text
+    assert "12 trainings in 3.7 h · laptop" in text
 
 
 def test_a_paper_says_what_holds_and_what_was_not_run(sources: Sources) -> None:
     pages = {page.path: plain(page.body) for page in paper.make(sources)}
     text = pages["paper-csordas2023.html"]
     assert "A thesis on networks that generalise systematically" in text
-    assert "claims were judged" in text and "Not run yet: " in text
+    assert "claims were judged" in text and "wug run csordas2023.cogs" in text
+    assert re.search(r"COGS tables 4.2 .{,50} laptop ~?\d+ min · paper", text)
     assert "paper-madsen2020.html" in pages and "papers.html" in pages
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wug.report.markup import Markup, markup, pill, tag
+from wug.report.run_source import RunSource
 
 SIDES = (("ours", "our results"), ("published", "published numbers"))
 MOST_BRIEF = 3
 
 
-def claim_item(claim: Mapping[str, Any], link: Markup | None = None) -> Markup:
+def claim_item(claim: Mapping[str, Any], run: RunSource | None = None) -> Markup:
     """Return one claim: its verdict and evidence in a line or two, all of it when opened.
 
     Args:
         claim: Of a cleaned catalog.
-        link: To its experiment, on pages of several.
+        run: What it was judged on, on pages of several.
     """
     sides = []
     for who, name in SIDES:
@@ -27,9 +28,15 @@ def claim_item(claim: Mapping[str, Any], link: Markup | None = None) -> Markup:
     ours = claim["ours"]
     verdict = ours["verdict"]
     statement = tag("span", claim["statement"], tag("small", brief(ours), class_="brief"))
-    summary = tag("summary", pill(verdict), statement, tag("small", claim["source"]))
-    more = tag("p", link, class_="soft") if link is not None else None
+    where = f"{run.short_title} · {claim['source']}" if run else claim["source"]
+    summary = tag("summary", pill(verdict), statement, tag("small", where))
+    more = tag("p", tag("a", run.title, href=run.page), class_="soft") if run else None
     return tag("details", summary, tag("div", sides, class_="evidence"), more, data_verdict=verdict)
+
+
+def claim_group(title: object, items: Sequence[Markup]) -> Markup | None:
+    """Return claims under a heading, which the filter hides with them; None without any."""
+    return tag("div", tag("h3", title), items, class_="group") if items else None
 
 
 def brief(judged: Mapping[str, Any]) -> Markup:

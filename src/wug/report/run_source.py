@@ -90,12 +90,13 @@ class RunSource:
         labels, seed = trace.about.get("labels"), trace.about.get("seed")
         if not isinstance(labels, Mapping) or not labels:
             return str(trace.about.get("lot") or trace.name)
-        row, *rest = map(str, labels.values())
+        first = [name for name in self.row_fields if name in labels]
+        row, *rest = (str(labels[name]) for name in dict.fromkeys((*first, *labels)))
         key = self.catalog.get("row_units", {}).get(row, row)
         names = {unit["key"]: unit["name"] for unit in self.catalog["units"] if unit["name"]}
         name = names.get(key, row)
-        first = name if key == row else f"{name} ({row})"
-        return " · ".join((first, *rest, f"seed {seed}"))
+        network = name if key == row else f"{name} ({row})"
+        return " · ".join((network, *rest, f"seed {seed}"))
 
     @cached_property
     def table(self) -> ResultTable:
@@ -111,6 +112,12 @@ class RunSource:
     def short_title(self) -> str:
         """The title without where it is from."""
         return self.title.split(" (", 1)[0]
+
+    @property
+    def row_fields(self) -> tuple[str, ...]:
+        """The fields of the records' keys that rows are values of."""
+        layout = self.catalog.get("layout") or plain_layout(self.records)
+        return tuple(map(str, layout["rows"]))
 
     @property
     def column_field(self) -> str:

@@ -47,50 +47,43 @@ ACTIVE_HEADINGS = ("layer", "active units", "", "", "hidden units")
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Return the list of runs, and a page for each that has traces of this kind."""
-    return trace_pages(sources, KIND, index, body)
-
-
-def index(runs: list[RunSource]) -> Markup:
-    """Return the list of all runs."""
-    rows = [
-        (tag("a", run.title, href=run.page_of(KIND)), run.label, len(run.traces_of(KIND)))
-        for run in runs
-    ]
-    table = data_table(
-        ("experiment", "run", "networks"), rows, caption="Runs with language models", numeric=(2,)
-    )
-    return markup([tag("h1", "Experts"), tag("p", LEAD, class_="lead"), table])
+    """Return the pages of all runs that have traces of this kind."""
+    return trace_pages(sources, KIND, LEAD, body)
 
 
 def body(run: RunSource) -> Markup:
-    """Return the charts and numbers of each network."""
-    panels, left_out, summary = [], [], []
+    """Return the charts and numbers of each network, those with experts first."""
+    shown: list[tuple[str, Experts, Markup]] = []
+    left_out = []
     for trace in run.traces_of(KIND):
         try:
             found = checked(trace)
-            inside = network(found)
+            shown.append((run.name_of(trace), found, network(found)))
         except UnfitError as error:
             left_out.append(tag("li", f"{trace.name}: {error}"))
-            continue
-        panels.append(tag("div", inside, data_title=run.name_of(trace)))
-        if found.weights is not None:
-            summary.append((run.name_of(trace), *numbers(found)))
-    headings = ("network", "evenness, worst layer", "largest share of an expert",
-                "same experts at repeats")  # fmt: skip
-    table = data_table(headings, summary, caption="Collapse as numbers", numeric=(1, 2, 3))
+    shown.sort(key=lambda one: one[1].weights is None)
+    panels = [tag("div", inside, data_title=name) for name, _, inside in shown]
+    summary = [(name, *numbers(found)) for name, found, _ in shown if found.weights is not None]
     return markup(
         [
-            tag("h1", f"Experts: {run.short_title}"),
-            tag("p", LEAD, class_="lead"),
             tag("p", tag("a", "All results of this run", href=run.page)),
-            table if summary else None,
-            tag("div", panels, class_="tabs", aria_label="Network"),
+            tag("section", tag("h2", "Does it collapse?"), collapse(summary)) if summary else None,
+            tag("section", tag("div", panels, class_="tabs", aria_label="Network")),
             tag("section", tag("h2", "Left out"), tag("ul", left_out, class_="problems"))
             if left_out
             else None,
         ]
     )
+
+
+def collapse(summary: list[tuple[str, str, str, str]]) -> Markup:
+    """Return the numbers of all networks with experts; those that none has are left out."""
+    headings = ("network", "evenness of the worst layer", "largest share of an expert",
+                "same experts at repeats")  # fmt: skip
+    places = [0, *(place for place in (1, 2, 3) if any(row[place] for row in summary))]
+    rows = [tuple(row[place] for place in places) for row in summary]
+    numeric = tuple(range(1, len(places)))
+    return data_table([headings[p] for p in places], rows, caption="Collapse", numeric=numeric)
 
 
 def figures(sources: Sources) -> Iterator[Chart]:
@@ -183,8 +176,18 @@ def numbers(found: Experts) -> tuple[str, str, str]:
     """Return the numbers of a network with experts, as text."""
     weights: Any = found.weights
     repeats = found.repeats
-    same = "" if repeats is None or not repeats.size else f"{repeats.mean():.3f}"
-    return f"{evenness(weights).min():.3f}", f"{weights.max():.3f}", same
+    same = "" if repeats is None or not repeats.size else percent(repeats.mean())
+    return percent(evenness(weights).min()), percent(weights.max()), same
+
+
+def percent(share: float) -> str:
+    """Write a share.
+
+    Example:
+        >>> percent(0.8552)
+        '85.5 %'
+    """
+    return f"{100 * share:.1f} %"
 
 
 def network(found: Experts) -> Markup:
