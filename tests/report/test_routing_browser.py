@@ -65,9 +65,11 @@ def test_the_slider_changes_the_picture(browser: Browser, traced: Path) -> None:
         )  # fmt: skip
     said = {step: told[0] for step, told in seen.items()}
     assert said == {
-        "step 1 of 9": "d reads 101 and opens its gate.", "step 2 of 9": "a reads d and opens its gate.",
-        "step 3 of 9": "b reads a and opens its gate.", "step 9 of 9": "No further gate opens.",
-    }  # fmt: skip
+        "step 1 of 9": "d reads 101 and opens its gate.",
+        "step 2 of 9": "a reads d and opens its gate.",
+        "step 3 of 9": "b reads a and opens its gate.",
+        "step 9 of 9": "No further gate opens.",
+    }
     assert [len(told[1]) for told in seen.values()] == [1, 2, 3, 3]
     assert len({told[2] for told in seen.values()}) == 4
     assert [told[3] for told in seen.values()] == [1, 1, 1, 0]

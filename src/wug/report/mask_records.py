@@ -128,7 +128,10 @@ def titles_of(run: RunSource) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def masked_cells(run: RunSource) -> list[Masked]:
-    """Return the cells of a run that have something to show of masks, in the run's order."""
+    """Return the cells of a run that have something to show of masks.
+
+    The one with most networks comes first, the others in the run's order.
+    """
     layout = run.catalog.get("layout") or {}
     columns = list(layout.get("column_order", ()))
     groups: dict[tuple[str, ...], list[Record]] = {}
@@ -144,7 +147,10 @@ def masked_cells(run: RunSource) -> list[Masked]:
 
     titles = titles_of(run)
     found = (masked(" · ".join(cell), groups[cell], *titles) for cell in sorted(groups, key=place))
-    return [one for one in found if one.shown]
+    shown = [one for one in found if one.shown]
+    most = max((one.num_networks for one in shown), default=0)
+    first = next((one for one in shown if one.num_networks == most), None)
+    return sorted(shown, key=lambda one: one is not first)
 
 
 def label(name: str, text: str) -> str:

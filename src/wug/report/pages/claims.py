@@ -37,7 +37,7 @@ def body(runs: list[RunSource]) -> Markup:
         claim_group(
             f"{verdicts[verdict]} {verdict}",
             [
-                claim_item(claim, run)
+                claim_item(claim, run, named=True)
                 for run in runs
                 for claim in run.catalog["claims"]
                 if claim["ours"]["verdict"] == verdict

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wug.records import Trace
 from wug.report.catalog import UnfitError, texts
-from wug.report.charts import BLUE, Chart, field, ordered, switch, tips
+from wug.report.charts import BLUE, SHADES, Chart, field, ordered, switch, tips
 from wug.report.markup import Markup, data_table, markup, slug, tag
 from wug.report.page import Page, PageKind
 from wug.report.run_source import RunSource
@@ -21,7 +21,7 @@ from wug.report.trace_pages import trace_pages
 
 KIND = "experts"
 MOST_LAYERS, MOST_EXPERTS, MOST_MAPPED = 128, 1_024, 64
-SQUARE, LABELS = 12, 34
+SQUARE, LABELS = 18, 34
 
 LEAD = (
     "Held-out text was read by each network. A mixture of experts that collapses uses a few of its "
@@ -258,7 +258,7 @@ def together_map(found: Experts, layer: int) -> Chart:
             "x": ordered("column", labels, orient="top", labelAngle=0, **small),
             "y": ordered("row", labels, **small),
             "color": field("value", "quantitative", legend=None,
-                           scale={"range": ["#ffffff", BLUE], "domainMin": 0}),
+                           scale={**SHADES, "domainMin": 0}),
             "tooltip": tips(dict(zip(MAP_FIELDS, MAP_HEADINGS, strict=True))),
         },
     }  # fmt: skip
@@ -266,7 +266,7 @@ def together_map(found: Experts, layer: int) -> Chart:
         name=slug(f"{found.name}-together-{layer + 1}"),
         title=f"Experts chosen together, layer {layer + 1}", about=TOGETHER, spec=spec,
         fields=MAP_FIELDS, headings=MAP_HEADINGS, rows=rows,
-        max_width=LABELS + SQUARE * len(labels),
+        max_width=max(LEAST_WIDTH, LABELS + SQUARE * len(labels)),
     )  # fmt: skip
 
 

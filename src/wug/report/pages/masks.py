@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wug.report.charts import BLUE, Chart, diverging, field, heat_map, ordered, tips
+from wug.report.charts import BLUE, SHADES, Chart, diverging, field, heat_map, ordered, tips
 from wug.report.markup import Markup, markup, slug, tag
 from wug.report.mask_records import Masked, masked_cells
 from wug.report.page import Page, PageKind
@@ -14,7 +14,6 @@ from wug.report.trace_pages import run_pages
 
 KIND = "masks"
 MOST_MASKS = 40
-PALE = "#edf3f8"
 
 LEAD = (
     "The weights of a trained network were frozen, and for each of its functions a mask was found "
@@ -88,7 +87,7 @@ def matrix_chart(found: Masked) -> Chart:
     ]
     spec = heat_map(
         list(masks.values()), list(functions.values()),
-        {"range": [PALE, BLUE], "domain": [0, 100], "interpolate": "rgb"}, "datum.colour < 60",
+        {**SHADES, "domain": [0, 100]}, "datum.colour < 60",
         {"row": "weights", "column": "function", "text": "right in %"},
     )  # fmt: skip
     return Chart(

@@ -39,7 +39,7 @@ def body(paper: Paper) -> Markup:
     groups = [
         claim_group(tag("a", run.short_title, href=run.page), items)
         for run in paper.done
-        if (items := [claim_item(claim) for claim in run.catalog["claims"]])
+        if (items := [claim_item(claim, run) for claim in run.catalog["claims"]])
     ]
     return markup(
         [

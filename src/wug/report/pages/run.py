@@ -169,7 +169,7 @@ def claims(run: RunSource) -> Markup:
     """Return each claim with its verdicts and the evidence for them."""
     if not run.catalog["claims"]:
         return Markup()
-    items = [claim_item(claim) for claim in run.catalog["claims"]]
+    items = [claim_item(claim, run) for claim in run.catalog["claims"]]
     return tag(
         "section",
         tag("h2", "Claims"),

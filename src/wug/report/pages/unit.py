@@ -198,7 +198,8 @@ def result_table(key: str, cells: list[tuple[RunSource, TableCell]]) -> Markup:
 
 def has(cell: TableCell, measure: Measure) -> bool:
     """Say whether a cell has a number of ours of a measure."""
-    return cell.ours is not None and not math.isnan(cell.ours[measure.name].value)
+    estimates: Mapping[str, Estimate] = cell.ours or {}
+    return not math.isnan(estimates.get(measure.name, Estimate.none()).value)
 
 
 def published(cell: TableCell, measure: Measure, wrong: Measure | None) -> float | None:
