@@ -2,10 +2,11 @@
 
 What ships says it by its records: the seconds of all trainings, each on one core. For the rest a
 few steps and one evaluation of some of its lots are timed on one thread, compiled as a run would
-compile them, and multiplied: an estimate, and marked as one. Evaluations at paper scale are left
-out, as they are rare. Where that is not possible (data that is not here, steps that take minutes),
-the reason is kept instead. Results are kept in src/wug/costs.json as they come; what is there is
-not measured again unless it is asked for by name.
+compile them, and multiplied: an estimate, and marked as one. A step whose batch is large is timed
+with a part of it, masks by a few of their steps; lots that were not timed take as long per step as
+the nearest one that was. Evaluations at paper scale are left out, as they are rare. Where none of
+that is possible (data that is not here), the reason is kept instead. Results are kept in
+src/wug/costs.json as they come; what is there is not timed again unless it is asked for by name.
 
     python benchmarks/costs.py [EXPERIMENT ...] [--scales laptop paper] [--seconds 60] [--smoke]
 """
@@ -13,8 +14,12 @@ not measured again unless it is asked for by name.
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,75 +33,185 @@ from wug.core.folders import results_folder
 from wug.records import read_run
 from wug.study.experiment import RunOptions
 from wug.training.crew import WORTH_COMPILING
-from wug.training.engine import choose_engine
+from wug.training.engine import choose_engine, initial_module
 from wug.training.loop import Training
 from wug.training.plan import Lot
 from wug.training.programs import can_compile
 
 FILE = Path(__file__).parents[1] / "src" / "wug" / "costs.json"
 SCALES = ("laptop", "paper")
-MOST_LOTS = 2
+MOST_LOTS = 3
+# Rows that a step of a single network is tried with first, and how long one may take.
+FEW_ROWS, LONG_STEP = 4, 1.0
+MASK_STEPS = (1, 4)
+# What a processor clock can tell apart, in seconds.
+CLOCK = 1e-3
+MOST_MEMORY = 12 << 30
 
 
-def shipped_minutes(experiment: str, scale: Any) -> dict[str, Any] | None:
-    """Return the minutes that our own trainings took, with those that are still missing."""
-    for manifest in sorted((results_folder() / experiment).glob("*/run.json")):
-        run = read_run(manifest.parent)
-        if run.scale == scale:
-            seconds = [record.seconds for record in run.records()]
-            lots = index.get("experiment", experiment)(RunOptions(scale=scale)).lots
-            total = sum(lot.num_replicas for lot in lots)
-            minutes = sum(seconds) / 60 * max(total / len(seconds), 1)
-            how = "measured" if len(seconds) >= total else "estimated"
-            return {"minutes": float(f"{minutes:.3g}"), "how": how}
-    return None
+def lots_of(experiment: str, scale: Any) -> tuple[Lot, ...]:
+    """Return the lots of a table."""
+    return tuple(index.get("experiment", experiment)(RunOptions(scale=scale)).lots)
 
 
-def scaled_minutes(experiment: str, scale: Any, known: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the minutes by those of another scale, if both train the same small units."""
-    make = index.get("experiment", experiment)
+def shipped_seconds(experiment: str, scale: Any, lots: Sequence[Lot]) -> dict[str, float]:
+    """Return the seconds of the lots of which records ship."""
+    runs = map(
+        read_run, sorted(m.parent for m in (results_folder() / experiment).glob("*/run.json"))
+    )
+    run = next((run for run in runs if run.scale == scale), None)
+    taken: dict[frozenset[Any], list[float]] = {}
+    for record in run.records() if run else ():
+        labels = {name: value for name, value in record.key.items() if name != "seed"}
+        taken.setdefault(frozenset(labels.items()), []).append(record.seconds)
+    found = {}
+    for lot in lots:
+        each = [taken.get(frozenset(variant.labels.items()), []) for variant in lot.variants]
+        if all(each):
+            found[lot.name] = len(lot.seeds) * sum(sum(some) / len(some) for some in each)
+    return found
 
-    def work(of: Any) -> int:
-        lots = make(RunOptions(scale=of)).lots
-        stacked = all(choose_engine(lot) == "stacked" for lot in lots)
-        return sum(lot.num_replicas * lot.plan.steps for lot in lots) if stacked else 0
 
+def all_shipped(experiment: str, scale: Any, lots: Sequence[Lot]) -> bool:
+    """Say whether as many records ship as the table has trainings."""
+    runs = map(read_run, (m.parent for m in (results_folder() / experiment).glob("*/run.json")))
+    most = max((len(list(run.records())) for run in runs if run.scale == scale), default=0)
+    return most >= sum(lot.num_replicas for lot in lots)
+
+
+def scaled_minutes(experiment: str, scale: Any, known: dict[str, Any]) -> float | None:
+    """Return the minutes by those of another scale, if both train the same small networks."""
+
+    def sizes(lots: Sequence[Lot]) -> set[Any]:
+        modules = ((lot.plan.batch_size, initial_module(lot, lot.seeds[0])) for lot in lots)
+        return {(rows, *(p.shape for p in module.parameters())) for rows, module in modules}
+
+    lots = lots_of(experiment, scale)
     for other in SCALES:
         minutes = known.get(other, {}).get("minutes") if other != scale else None
-        if minutes is not None and work(other) and work(scale):
-            minutes *= work(scale) / work(other)
-            return {"minutes": float(f"{minutes:.2g}"), "how": "estimated"}
+        if minutes is None:
+            continue
+        others = lots_of(experiment, other)
+        engines = {choose_engine(lot) for lot in (*lots, *others)}
+        if engines == {"stacked"} and sizes(lots) == sizes(others):
+            return float(minutes) * sum(map(work, lots)) / sum(map(work, others))
     return None
 
 
-def seconds_of(lot: Lot, compiled: bool, evaluating: bool) -> float:
-    """Return the processor seconds that a lot takes, from a few of its steps."""
-    stacked = choose_engine(lot) == "stacked"
-    training = Training(lot, device=torch.device("cpu"), compiled=compiled and stacked)
-    training.advance(1)
-    began, step = time.process_time(), training.clock.step
-    while time.process_time() - began < 1.0 and step < min(lot.plan.steps, 2_000):
-        step += 1 if not stacked else 20
-        training.advance(min(step, lot.plan.steps))
-    per_step = (time.process_time() - began) / max(training.clock.step - 1, 1)
+def work(lot: Lot) -> int:
+    """Return the steps of all replicas of a lot."""
+    return lot.num_replicas * lot.plan.steps
+
+
+class Stopwatch:
+    """Times lots; what was timed once, in whichever table, is not timed again."""
+
+    def __init__(self, compiled: bool) -> None:
+        self.compiled = compiled
+        self.known: dict[str, float] = {}
+
+    def seconds(self, lot: Lot, evaluating: bool) -> float:
+        """Return the processor seconds that a lot takes, from a few of its steps."""
+        plan = lot.plan
+        compiled = self.compiled and plan.steps >= WORTH_COMPILING
+        stacked = choose_engine(lot) == "stacked"
+        kind = f"{lot.build} {lot.task} {plan.batch_size} {evaluating} {lot.num_replicas}"
+        if " at 0x" in kind or kind not in self.known:
+            rows = plan.batch_size
+            if not stacked:
+                tried = min(rows, FEW_ROWS)
+                per_row = max(self.step(shrunk(lot, tried), 0.0)[0], CLOCK) / tried
+                rows = max(tried, min(rows, int(LONG_STEP / per_row)))
+            timed = lot if rows == plan.batch_size else shrunk(lot, rows)
+            step, training = self.step(timed, LONG_STEP, compiled and stacked)
+            evaluation = cpu(partial(training.evaluate, {})) if evaluating else 0.0
+            self.known[kind] = step * plan.batch_size / rows + evaluation / plan.evaluate_every
+        return plan.steps * self.known[kind] + mask_seconds(lot)
+
+    def step(self, lot: Lot, least: float, compiled: bool = False) -> tuple[float, Training]:
+        """Return the seconds of a step, of at least two or so many seconds of them."""
+        training = Training(lot, device=torch.device("cpu"), compiled=compiled)
+        training.advance(1)
+        by = 20 if choose_engine(lot) == "stacked" else 1
+        began, first = time.process_time(), training.clock.step
+        while training.clock.step < min(lot.plan.steps, 2_000):
+            training.advance(min(training.clock.step + by, lot.plan.steps))
+            if time.process_time() - began >= least:
+                break
+        steps = max(training.clock.step - first, 1)
+        return (time.process_time() - began) / steps, training
+
+
+def shrunk(lot: Lot, rows: int) -> Lot:
+    """Return a lot with smaller batches."""
+    return replace(lot, plan=replace(lot.plan, batch_size=rows, accumulation=1))
+
+
+def cpu(action: Callable[[], object]) -> float:
+    """Return the processor seconds of an action."""
     began = time.process_time()
-    if evaluating:
-        training.evaluate({})
-    evaluation = time.process_time() - began
-    return lot.plan.steps * (per_step + evaluation / lot.plan.evaluate_every)
+    action()
+    return time.process_time() - began
 
 
-def estimated_minutes(experiment: str, scale: Any, compiled: bool) -> float:
-    """Return the minutes that a table takes, from some of its lots."""
-    lots = index.get("experiment", experiment)(RunOptions(scale=scale)).lots
-    ready = [lot for lot in lots if not lot.needs]
-    chosen = ready[:: max(len(ready) // MOST_LOTS, 1)][:MOST_LOTS]
-    work = {lot.name: lot.num_replicas * lot.plan.steps for lot in lots}
-    seconds = sum(
-        seconds_of(lot, compiled and lot.plan.steps >= WORTH_COMPILING, scale != "paper")
-        for lot in chosen
+def mask_seconds(lot: Lot) -> float:
+    """Return the seconds in which masks of a lot's networks are found, from a few steps."""
+    how = getattr(lot.observe, "keywords", {}).get("how")
+    if how is None:
+        return 0.0
+    observe: Any = lot.observe
+    network = initial_module(lot, lot.seeds[0])
+    few, more = (
+        cpu(
+            partial(
+                observe,
+                network,
+                lot.task,
+                how=replace(how, setting=replace(how.setting, steps=steps)),
+            )
+        )
+        for steps in MASK_STEPS
     )
-    return seconds / sum(work[lot.name] for lot in chosen) * sum(work.values()) / 60
+    per_step = max(more - few, 0.0) / (MASK_STEPS[1] - MASK_STEPS[0])
+    return lot.num_replicas * (few + per_step * how.setting.steps)
+
+
+def estimated_minutes(
+    lots: Sequence[Lot], known: dict[str, float], watch: Stopwatch, evaluating: bool
+) -> float:
+    """Return the minutes that a table takes, from some of its lots and those known."""
+    seconds = dict(known)
+    ready = [i for i, lot in enumerate(lots) if not lot.needs and lot.name not in known]
+    chosen = ready[:: max(len(ready) // MOST_LOTS, 1)][:MOST_LOTS]
+    for i in chosen:
+        try:
+            seconds[lots[i].name] = watch.seconds(lots[i], evaluating)
+        except TimeoutError:
+            break
+    timed = [i for i in chosen if lots[i].name in seconds]
+    timed = timed or [i for i, lot in enumerate(lots) if lot.name in seconds]
+    if not timed:
+        raise TimeoutError
+    for i, lot in enumerate(lots):
+        if lot.name not in seconds:
+            nearest = lots[min(timed, key=lambda other: abs(other - i))]
+            seconds[lot.name] = seconds[nearest.name] / work(nearest) * work(lot)
+    return sum(seconds.values()) / 60
+
+
+def cost(
+    experiment: str, scale: Any, other: dict[str, Any], watch: Stopwatch, may_time: bool
+) -> dict[str, Any] | None:
+    """Return what a table costs at a scale, and how that is known; None if it was not timed."""
+    lots = lots_of(experiment, scale)
+    known = shipped_seconds(experiment, scale, lots)
+    if len(known) == len(lots):
+        how = "measured" if all_shipped(experiment, scale, lots) else "estimated"
+        return {"minutes": float(f"{sum(known.values()) / 60:.3g}"), "how": how}
+    minutes = None if known else scaled_minutes(experiment, scale, other)
+    if minutes is None and may_time:
+        minutes = estimated_minutes(lots, known, watch, scale != "paper")
+    return None if minutes is None else {"minutes": float(f"{minutes:.2g}"), "how": "estimated"}
 
 
 def main(
@@ -106,7 +221,7 @@ def main(
     shipped: bool = False,
     smoke: bool = False,
 ) -> None:
-    """Measure what is not known yet.
+    """Find what is not known yet.
 
     Args:
         experiments: Which; all if none is named.
@@ -117,10 +232,10 @@ def main(
     """
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    known: dict[str, Any] = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, resource.RLIM_INFINITY))
     if smoke:
         experiments, scales = ("mistry2022.single_module",), ("smoke",)
-    compiled = not smoke and can_compile("cpu")
+    watch = Stopwatch(not smoke and can_compile("cpu"))
 
     def too_long(number: int, frame: object) -> None:
         raise TimeoutError
@@ -129,26 +244,26 @@ def main(
     for scale, entry in product(scales, index.entries("experiment")):
         if experiments and entry.key not in experiments:
             continue
+        known: dict[str, Any] = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
         found = known.setdefault(entry.key, {})
-        told = shipped_minutes(entry.key, scale) or scaled_minutes(entry.key, scale, found)
-        if told is not None:
-            found[scale] = told
-        elif not shipped and (scale not in found or entry.key in experiments):
-            signal.setitimer(signal.ITIMER_PROF, seconds)
-            try:
-                minutes = estimated_minutes(entry.key, scale, compiled)
-                found[scale] = {"minutes": float(f"{minutes:.2g}"), "how": "estimated"}
-            except TimeoutError:
-                found[scale] = {"how": "unknown", "why": f"trying it took longer than {seconds} s"}
-            except MemoryError:
-                found[scale] = {"how": "unknown", "why": "trying it needs more memory"}
-            except (UserError, RuntimeError) as error:
-                found[scale] = {"how": "unknown", "why": str(error).split("\n")[0]}
-            finally:
-                signal.setitimer(signal.ITIMER_PROF, 0)
-        else:
+        may_time = not shipped and (
+            "minutes" not in found.get(scale, {}) or entry.key in experiments
+        )
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        try:
+            told = cost(entry.key, scale, found, watch, may_time)
+        except TimeoutError:
+            told = {"how": "unknown", "why": f"trying it took longer than {seconds} s"}
+        except MemoryError:
+            told = {"how": "unknown", "why": "trying it needs more memory"}
+        except (UserError, RuntimeError) as error:
+            told = {"how": "unknown", "why": str(error).split("\n")[0]}
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        if told is None:
             continue
-        print(entry.key, scale, found[scale], flush=True)
+        found[scale] = told
+        print(entry.key, scale, told, flush=True)
         if not smoke:
             FILE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
 

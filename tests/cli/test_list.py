@@ -42,6 +42,20 @@ def test_experiments_have_their_cost_and_what_ships(
     assert entry["ships"] == ["shipped", "shipped-paper-shared"]
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_costs_stand_on_a_line_of_their_own_where_it_is_narrow(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main(["list", "experiments"]) == 0
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    place = lines.index(f"  {TABLE}  Single Module Task")
+    cost = "    laptop ~2 min · paper 10 min · ships paper, paper-shared"
+    assert lines[place + 1] == cost
+    broken = [line for line in lines if line and not line.startswith("  ")]
+    assert broken[0] == "experiments" and broken[1].startswith("Times are processor minutes")
+
+
 def test_what_ships_has_a_cost() -> None:
     shipped = {path.parent.name for path in results_folder().glob("*/*") if path.is_dir()}
     assert shipped <= costs().keys()

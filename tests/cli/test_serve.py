@@ -29,8 +29,9 @@ uvicorn = pytest.importorskip("uvicorn", reason='needs uvicorn: pip install "wug
 
 from wug.report.live import LiveSite  # noqa: E402
 from wug.report.progress import Watch  # noqa: E402
+from wug.report.run_source import read_source  # noqa: E402
 from wug.report.server import HEADERS, MOST_BYTES, events, make_app, make_server  # noqa: E402
-from wug.report.sources import find_sources, read_source  # noqa: E402
+from wug.report.sources import find_sources  # noqa: E402
 
 RUN = results_folder() / "madsen2020.four_inputs" / "paper"
 HARM = "<script>window.harmed = 1</script>"

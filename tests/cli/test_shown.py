@@ -18,7 +18,7 @@ from wug.cli import show as module
 from wug.cli.show import show, table_beside
 from wug.core import index
 from wug.records import read_run
-from wug.report.sources import RunSource, read_source
+from wug.report.run_source import RunSource, read_source
 from wug.stats.comparison_table import ResultTable
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def _each_table_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setattr("wug.report.sources.read_source", cache(read_source))
+    monkeypatch.setattr("wug.report.run_source.read_source", cache(read_source))
     monkeypatch.setattr(module, "table_beside", table)
 
 

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from wug.report.cells import measures, tables
-from wug.report.sources import RunSource, find_sources
+from wug.report.run_source import RunSource
+from wug.report.sources import find_sources
 from wug.stats.measures import MEASURES
 
 

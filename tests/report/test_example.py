@@ -9,8 +9,9 @@ import pytest
 from wug.core.folders import results_folder
 from wug.core.papers import report_entries
 from wug.records.reader import PACKED_NAME
+from wug.report.run_source import RunSource
 from wug.report.site import write_site
-from wug.report.sources import RunSource, find_sources
+from wug.report.sources import find_sources
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "example"
 NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)")

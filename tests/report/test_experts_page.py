@@ -52,7 +52,13 @@ def test_the_page_shows_every_network_and_collapse_as_numbers(folder: Path) -> N
     assert {"experts.html", PAGE} <= set(found)
     page = found[PAGE]
     worst = -(0.1 * np.log(0.1) + 0.7 * np.log(0.7) + 0.2 * np.log(0.2)) / np.log(4)
-    for text in (f"{worst:.3f}", "0.700", "0.750", "Use of experts, sorted", "Active units"):
+    for text in (
+        f"{100 * worst:.1f} %",
+        "70.0 %",
+        "75.0 %",
+        "Use of experts, sorted",
+        "Active units",
+    ):
         assert text in page
     assert page.count("Experts chosen together, layer") >= 2
     assert f'href="{PAGE}"' in found["run-demo~paper.html"]

@@ -3,13 +3,14 @@
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from wug.core import index
 from wug.core.folders import results_folder
 from wug.core.papers import report_entries
-from wug.report.claims import brief
+from wug.report.claims import brief, spoken
 from wug.report.pages import claims, overview, paper
 from wug.report.papers import chapter_of, papers_of
 from wug.report.sources import Sources, find_sources
@@ -47,15 +48,16 @@ def test_experiments_are_grouped_by_paper_and_chapter(sources: Sources) -> None:
     (page,) = overview.make(sources)
     text = plain(page.body)
     count = sum(e.key.startswith("csordas2023.") for e in index.entries("experiment"))
-    assert f"2 of {count} tables run" in text and "Not run yet" not in text
-    assert "12 trainings · 3.7 h · laptop" in text
+    assert f"2 of {count} tables run" in text and "wug run" not in text
+    assert "12 trainings in 3.7 h · laptop" in text
 
 
 def test_a_paper_says_what_holds_and_what_was_not_run(sources: Sources) -> None:
     pages = {page.path: plain(page.body) for page in paper.make(sources)}
     text = pages["paper-csordas2023.html"]
     assert "A thesis on networks that generalise systematically" in text
-    assert "claims were judged" in text and "Not run yet: " in text
+    assert "claims were judged" in text and "wug run csordas2023.cogs" in text
+    assert re.search(r"COGS tables 4.2 .{,50} laptop ~?\d+ min · paper", text)
     assert "paper-madsen2020.html" in pages and "papers.html" in pages
 
 
@@ -67,6 +69,22 @@ def test_claims_show_evidence_and_why_they_are_open(sources: Sources) -> None:
     verdicts = re.findall(r'data-verdict="(\w+)"', page.body)
     order = ("broken", "held", "undecided")
     assert verdicts == sorted(verdicts, key=order.index)
+
+
+def test_evidence_is_told_by_the_measures_of_the_run() -> None:
+    measures = [
+        {"name": "first_under_not_first", "title": "Pair 1 without its weights", "path": "x.x",
+         "unit": "%", "notation": "per cent", "digits": 1},
+        {"name": "first", "title": "First", "path": "observed.first", "unit": "s"},
+        {"name": "solved_at", "title": "Solved at", "path": "solved_at", "unit": "steps"},
+    ]  # fmt: skip
+    run: Any = SimpleNamespace(catalog={"measures": measures})
+    evidence = ["fnn: first under not first 0.056 vs lstm: first under not first unknown",
+                "a [1,2): solved at 1.57e+04 vs b: first 2e-05", "nmu: 25/25"]  # fmt: skip
+    assert spoken({"verdict": "held", "evidence": evidence}, run)["evidence"] == [
+        "fnn: pair 1 without its weights 5.6 % vs lstm: first under not first unknown",
+        "a [1,2): solved at 15,700 steps vs b: first 2e-5 s", "nmu: 25/25",
+    ]  # fmt: skip
 
 
 def test_long_evidence_is_brief() -> None:

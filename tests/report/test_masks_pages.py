@@ -10,6 +10,7 @@ import pytest
 from wug.records import Record, RunStore
 from wug.report.figures import figures
 from wug.report.mask_records import masked_cells
+from wug.report.pages.masks import charts
 from wug.report.site import make_pages, page_kinds
 from wug.report.sources import find_sources
 
@@ -51,6 +52,27 @@ def test_a_run_has_a_page_of_its_masks(tmp_path: Path) -> None:
     assert f'href="{PAGE}"' in found["run-demo~paper.html"]
 
 
+def test_masks_are_called_as_the_measures_call_them(tmp_path: Path) -> None:
+    folder = fill(tmp_path / "demo" / "paper")
+    named = (("add", "not_add", "Sums under their mask inverted"), ("mul", "full", "Products"),
+             ("add", "add", "Sums under their mask"))  # fmt: skip
+    measures = [
+        {"name": f"{function}_under_{mask}", "title": words, "path": "observed.x"}
+        for function, mask, words in named
+    ]
+    RunStore.open(folder, "demo", {"steps": 300}).write_catalog({"measures": measures})
+    sources = find_sources([folder])
+    (found,) = masked_cells(sources.runs[0])
+    assert found.name == "fnn · numbers"
+    assert found.masks == ["not_add", "add", "full"]  # as measures come; no measure calls the last
+    (chart, *_) = charts(found)
+    assert [row[:3] for row in chart.rows] == [
+        ("their mask inverted", "Sums", "25.0"),
+        ("their mask", "Sums", "75.0"), ("their mask", "mul", "10.0"),
+        ("all weights", "Sums", "100.0"), ("all weights", "mul", "90.0"),
+    ]  # fmt: skip
+
+
 def test_numbers_are_means_over_seeds(tmp_path: Path) -> None:
     harm = {"add_under_add": "x", "sharing_add_9999": 1.0, "layer_0": 3, "bin_00": None}
     folder = fill(tmp_path / "demo" / "paper", harm)
@@ -61,13 +83,13 @@ def test_numbers_are_means_over_seeds(tmp_path: Path) -> None:
 
 
 def test_charts_are_drawn(tmp_path: Path) -> None:
-    charts = figures(find_sources([fill(tmp_path / "demo" / "paper")]), page_kinds())
-    names = [name for name in charts if name.startswith("fnn-numbers")]
+    drawn = figures(find_sources([fill(tmp_path / "demo" / "paper")]), page_kinds())
+    names = [name for name in drawn if name.startswith("fnn-numbers")]
     assert len(names) == 4
     vl_convert = pytest.importorskip("vl_convert")
     for name in names:
-        json.dumps(charts[name].to_vega_lite(), allow_nan=False)
-        assert vl_convert.vegalite_to_svg(charts[name].to_vega_lite()).startswith("<svg")
+        json.dumps(drawn[name].to_vega_lite(), allow_nan=False)
+        assert vl_convert.vegalite_to_svg(drawn[name].to_vega_lite()).startswith("<svg")
 
 
 def test_other_runs_have_no_such_page(tmp_path: Path, by_hand: SimpleNamespace) -> None:

@@ -65,9 +65,11 @@ def test_the_slider_changes_the_picture(browser: Browser, traced: Path) -> None:
         )  # fmt: skip
     said = {step: told[0] for step, told in seen.items()}
     assert said == {
-        "step 1 of 9": "d is written from 101.", "step 2 of 9": "a is written from d.",
-        "step 3 of 9": "b is written from a.", "step 9 of 9": "Nothing new is written.",
-    }  # fmt: skip
+        "step 1 of 9": "d reads 101 and opens its gate.",
+        "step 2 of 9": "a reads d and opens its gate.",
+        "step 3 of 9": "b reads a and opens its gate.",
+        "step 9 of 9": "No further gate opens.",
+    }
     assert [len(told[1]) for told in seen.values()] == [1, 2, 3, 3]
     assert len({told[2] for told in seen.values()}) == 4
     assert [told[3] for told in seen.values()] == [1, 1, 1, 0]
@@ -78,7 +80,7 @@ def test_the_slider_changes_the_picture(browser: Browser, traced: Path) -> None:
 def test_a_network_that_does_not_wait_is_seen(browser: Browser, traced: Path) -> None:
     place = open_player(browser, traced, "hasty-0.routing-1")
     assert browser.texts(f"{place} .said")[0] == (
-        "b is written too early; a is written too early; d is written from 101."
+        "b opens its gate too early; a opens its gate too early; d reads 101 and opens its gate."
     )
     assert len(browser.texts(f"{place} .cell.early")) == 2
     assert len(browser.texts(f"{place} .tree .node.ready")) == 1

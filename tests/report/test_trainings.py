@@ -11,7 +11,8 @@ import pytest
 from wug.records import Record
 from wug.report.charts import panels
 from wug.report.oddities import seconds_of
-from wug.report.sources import RunSource, find_sources
+from wug.report.run_source import RunSource
+from wug.report.sources import find_sources
 from wug.report.trainings import curves, early_stop, on_grid, promotions, solved_runs
 
 

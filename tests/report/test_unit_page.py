@@ -63,6 +63,16 @@ def test_rows_that_are_keys_or_unknown_have_pages_of_their_own(run_folder: Path)
     assert "equation" not in pages["unit-nau.html"]
 
 
+def test_right_answers_stand_for_errors_and_whole_tables_are_drawn() -> None:
+    folders = [results_folder() / name for name in ("csordas2023.ctl", "mistry2022.redundancy")]
+    pages = pages_of(*folders)
+    assert not [path for path, page in pages.items() if "Traceback" in page]
+    page = pages["unit-ndr.html"]
+    assert "right out of distribution" in page and "error out of distribution" not in page
+    # Published as an error of 0, of the one run that there is.
+    assert '<td class="number soft">100.0 %</td>' in page and ">run</button>" not in page
+
+
 def test_units_of_the_wrong_form_are_named() -> None:
     catalog, complaints = clean_catalog({"row_units": {"nau": 5}})
     assert "row_units" not in catalog and "row_units must be text" in complaints[0]

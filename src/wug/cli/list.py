@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from wug.core import index
-from wug.core.costs import costs, spelled_cost
+from wug.core.costs import SCALES, costs, spelled_cost
 from wug.core.folders import shipped_runs
 from wug.core.registry import Entry
 from wug.core.result_names import run_name
@@ -21,9 +21,10 @@ SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "and": "∧", "or":
          "lt": "<", "gt": ">", "eq": "=", "ne": "≠", "le": "≤", "ge": "≥"}  # fmt: skip
 SINGULAR = {"analyses": "analysis"}
 PLURAL = {"analysis": "analyses"}
-SCALES = ("laptop", "paper")
 # Below this, a line of its own for what an entry is about leaves it more room.
 NARROW = 100
+# Names of what ships are put below each other where they need more.
+SHIPS_WIDTH = 24
 COST = (
     "Times are processor minutes on one core of the tables as they are trained by default, with a "
     "compiler; ~ is an estimate. wug show KEY@shipped shows what ships."
@@ -82,16 +83,22 @@ def print_entries(console: Console, entries: list[Entry], *, equations: bool) ->
     costly = entries[0].kind == "experiment"
     sheet = Table(box=None, pad_edge=False, show_header=costly, padding=(0, 2, 0, 0))
     for column, head in enumerate(("", *SCALES, "ships", "") if costly else ("",) * 4):
-        sheet.add_column(head, style="bold" if column == 0 else "", no_wrap=column < 2)
+        most = SHIPS_WIDTH if head == "ships" else None
+        bold = "bold" if column == 0 else ""
+        sheet.add_column(head, style=bold, no_wrap=column < 2, max_width=most)
     for entry in entries:
         facts = facts_of(entry)
         about = about_entry(entry, equations=equations)
         if narrow:
-            line = Text(f"  {entry.key}", style="bold")
-            words = (f"{name} {fact}".strip() for name, fact in facts.items() if fact)
-            line.append(f"  {entry.name}  {' · '.join(words)}", style="not bold")
-            console.print(line)
-            console.print(Padding(about, (0, 0, 0, 4)))
+            words = " · ".join(f"{name} {fact}".strip() for name, fact in facts.items() if fact)
+            line = Text(entry.key, style="bold")
+            line.append(f"  {entry.name}", style="not bold")
+            if words and not costly:
+                line.append(f"  {words}", style="not bold")
+            console.print(Padding(line, (0, 0, 0, 2), expand=False))
+            if words and costly:
+                console.print(Padding(Text(words), (0, 0, 0, 4), expand=False))
+            console.print(Padding(about, (0, 0, 0, 4), expand=False))
         else:
             names = () if costly else (entry.name,)
             told = Text(f"{entry.name}. ") + about if costly else about

@@ -17,7 +17,8 @@ from wug.records import write_atomic
 
 if TYPE_CHECKING:
     from wug.report.charts import Chart
-    from wug.report.sources import RunSource, Sources
+    from wug.report.run_source import RunSource
+    from wug.report.sources import Sources
     from wug.stats.comparison_table import ResultTable
 
 
@@ -67,7 +68,7 @@ def show(
         raise UserError(f"show: {run} is a fit; name one of its charts with --figure.")
     from wug.report import table_text
     from wug.report.heatmap import to_svg
-    from wug.report.sources import read_source
+    from wug.report.run_source import read_source
     from wug.stats.comparison_table import relative_to_baseline
     from wug.stats.measures import MeasureError
 
@@ -143,7 +144,7 @@ def complain(source: RunSource) -> None:
 
 def is_fit(name: str) -> bool:
     """Say whether a name is that of a folder with a fit and no run."""
-    from wug.report.sources import FORMULA
+    from wug.report.run_source import FORMULA
 
     return (Path(name) / FORMULA).is_file() and not (Path(name) / MANIFEST).is_file()
 
@@ -155,7 +156,8 @@ def opened_sources(run: str, against: str | None) -> Sources:
         run: A run folder, an experiment, or the folder of a fit.
         against: Another run folder or experiment.
     """
-    from wug.report.sources import Sources, read_formula, read_source, with_layouts
+    from wug.report.run_source import read_formula, read_source
+    from wug.report.sources import Sources, with_layouts
 
     if is_fit(run):
         if against is not None:

@@ -6,6 +6,12 @@ import webbrowser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+NEXT = {
+    "wug fit TABLE.csv --target COLUMN": "a formula from your table",
+    "wug show mistry2022.single_module": "a paper's table, ours beside theirs",
+    "wug serve": "all results, live",
+}
+
 
 def try_(*, no_open: bool = False, out: Path = Path("wug-try")) -> None:
     """Find a formula in a table and ask a trained router, each beside a rival that fails outside.
@@ -19,8 +25,13 @@ def try_(*, no_open: bool = False, out: Path = Path("wug-try")) -> None:
     """
     from rich.console import Console
     from rich.markup import escape
+    from rich.padding import Padding
 
     console = Console(highlight=False)
+
+    def say(text: str) -> None:
+        console.print(Padding(text, (0, 0, 0, 3), expand=False))
+
     with console.status("loading torch"):
         from wug.core.papers import report_entries
         from wug.report.site import write_site
@@ -30,32 +41,43 @@ def try_(*, no_open: bool = False, out: Path = Path("wug-try")) -> None:
     with console.status("looking for a formula"):
         found = find_formula()
     console.print(f"[bold]1. A formula from a table[/] ({found.num_rows} planets of other stars)")
-    console.print(f"   period = [bold]{escape(found.text)}[/]   ({found.status})")
-    console.print(
-        "   on planets four times as far away, around stars four times as heavy, it errs by "
-        f"{found.error:.0e}; a random forest by {100 * found.rival_error:.0f} %."
+    say(f"period = [bold]{escape(found.text)}[/]   ({found.status})")
+    say(
+        "On planets four times as far away, around stars four times as heavy, it errs by "
+        f"[bold]{percent(found.error)}[/]; a random forest by {percent(found.rival_error)}."
     )
     with console.status("asking a router"):
         routed = ask_router()
-    console.print("[bold]2. A network that learnt the rule[/] (tables, looked up one in another)")
-    console.print(f"   trained on up to five tables; asked with ten: [bold]{routed.problem}[/]")
+    console.print("[bold]2. A network that learnt the rule[/] (look-ups in tables, right to left)")
+    say("Trained with up to five look-ups in a row, it is asked for ten:")
+    say(f"[bold]{routed.problem}[/]")
     for name, table in routed.tables.items():
-        console.print(f"   [dim]{name}: {table}[/]")
-    console.print(
-        f"   right is {routed.answer}. The router says [bold]{routed.said}[/]; of 100 such "
-        f"problems it has {100 * routed.right:.0f} right."
+        say(f"[dim]{name}: {table}[/]")
+    say(f"Right is {routed.answer}: {routed.way}")
+    say(
+        f"The router says [bold]{routed.said}[/]; of 100 such problems it has "
+        f"[bold]{100 * routed.right:.0f}[/] right."
     )
     if routed.rival_said is not None and routed.rival_right is not None:
-        console.print(
-            f"   An LSTM, trained on the same, says {routed.rival_said} to this one, which it has "
-            f"wrong, and has {100 * routed.rival_right:.0f} right."
+        say(
+            f"An LSTM, trained on the same, says {routed.rival_said}; it has "
+            f"{100 * routed.rival_right:.0f} right."
         )
     with console.status("drawing the router at work"), TemporaryDirectory() as folder:
         write_site(find_sources(front_results(Path(folder)), report_entries()), out)
         page = out / "index.html"
     console.print(f"[bold]3. Ask it yourself[/]: {page}", soft_wrap=True)
-    console.print(
-        "   next: wug fit TABLE.csv --target COLUMN · wug show mistry2022.single_module · wug serve"
-    )
+    for command, what in NEXT.items():
+        say(f"[bold]{command:{max(map(len, NEXT))}}[/]  {what}")
     if not no_open:
         webbrowser.open(page.resolve().as_uri())
+
+
+def percent(share: float) -> str:
+    """Write an error; below one per cent with three decimals.
+
+    Example:
+        >>> percent(7e-17), percent(0.574)
+        ('0.000 %', '57 %')
+    """
+    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.3f} %"

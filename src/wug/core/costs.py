@@ -7,6 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+SCALES = ("laptop", "paper")
+
 
 @cache
 def costs() -> dict[str, dict[str, dict[str, Any]]]:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from wug.records import NetworkFile, kept_accuracy
 from wug.report.markup import Markup, json_block, slug, tag
-from wug.report.sources import RunSource, Sources, unit_page
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources, unit_page
 
 # What the page can read and solve (assets/asking.js), in the order of its buttons.
 TASKS = ("ctl", "simple_arithmetic")

@@ -44,7 +44,10 @@ def words(value: float, low: float | None, high: float | None, measure: Measure)
     spelled = f"{measure.text(value)}{unit}"
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return spelled
-    return f"{spelled} ({measure.text(low)} to {measure.text(high)}{unit})"
+    limits = measure.text(low), measure.text(high)
+    if set(limits) == {measure.text(value)}:  # to as many digits there is no doubt
+        return spelled
+    return f"{spelled} ({limits[0]} to {limits[1]}{unit})"
 
 
 def ratio(power: float) -> str:

@@ -19,6 +19,8 @@ from wug.report.markup import Markup, finite, json_block, tag
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 # Okabe and Ito's blue and vermilion: apart for colour-blind readers, on white and on black.
 BLUE, VERMILION = "#0072b2", "#d55e00"
+# From little to much of something; through other spaces than this it would go over cyan.
+SHADES: Mapping[str, Any] = {"range": ["#edf3f8", BLUE], "interpolate": "rgb"}
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 INK = "currentColor"
 CONFIG: Mapping[str, Any] = {

@@ -8,8 +8,9 @@ from wug.report.cells import measures, tables
 from wug.report.charts import Chart
 from wug.report.levels import by_level, by_type
 from wug.report.page import PageKind
+from wug.report.run_source import RunSource
 from wug.report.series import success_series
-from wug.report.sources import RunSource, Sources
+from wug.report.sources import Sources
 from wug.report.trainings import MOST_POINTS, MOST_STEPS, curves, solved_runs
 
 # A file may be finer than a page, which holds all curves at once.

@@ -10,7 +10,7 @@ from wug.report.cells import label
 from wug.report.charts import BLUE, VERMILION, Chart, field, is_spread, panel_header, tips
 from wug.report.markup import slug
 from wug.report.oddities import is_number
-from wug.report.sources import RunSource
+from wug.report.run_source import RunSource
 from wug.stats.measures import MEASURES, lookup
 
 # Sets of a record and what they are called; where two have the same levels, the test counts.

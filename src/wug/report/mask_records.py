@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from wug.records import Record
-from wug.report.sources import RunSource
+from wug.report.run_source import RunSource
 
 UNDER = re.compile(r"(\w+)_under_(\w+)")
 SHARED = re.compile(r"sharing_(\w+)_(\d{1,3})")
@@ -31,6 +31,8 @@ class Masked:
     Args:
         name: Of the cell.
         num_networks: How many records there are.
+        function_titles: What functions are called, in the order of the run's measures.
+        mask_titles: What masks are called, in that order.
         matrix: Mask -> function -> score.
         layers: Names of layers by number.
         sharing: Function -> number of a layer -> share.
@@ -40,6 +42,8 @@ class Masked:
 
     name: str
     num_networks: int
+    function_titles: Mapping[str, str] = field(default_factory=dict)
+    mask_titles: Mapping[str, str] = field(default_factory=dict)
     matrix: dict[str, dict[str, float]] = field(default_factory=dict)
     layers: dict[int, str] = field(default_factory=dict)
     sharing: dict[str, dict[int, float]] = field(default_factory=dict)
@@ -54,7 +58,19 @@ class Masked:
     @property
     def functions(self) -> list[str]:
         """The functions: what has a score with all weights."""
-        return list(self.matrix.get("full", {}))
+        return in_order(self.matrix.get("full", {}), self.function_titles)
+
+    @property
+    def masks(self) -> list[str]:
+        """The masks; those that no measure is of come last, all weights first among them."""
+        names = sorted(self.matrix, key=lambda name: (name != "full", "not_" in name))
+        return in_order(names, self.mask_titles)
+
+
+def in_order(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return names in the order of known ones, and the others after them as they are."""
+    places = {name: place for place, name in enumerate(known)}
+    return sorted(names, key=lambda name: places.get(name, len(places)))
 
 
 def observed(record: Record) -> Mapping[str, Any]:
@@ -63,8 +79,10 @@ def observed(record: Record) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def masked(name: str, records: list[Record]) -> Masked:
-    """Return the means of some records."""
+def masked(
+    name: str, records: list[Record], functions: Mapping[str, str], masks: Mapping[str, str]
+) -> Masked:
+    """Return the means of some records; functions and masks have titles."""
     values: dict[str, list[float]] = {}
     layers: dict[int, str] = {}
     for record in records:
@@ -76,10 +94,13 @@ def masked(name: str, records: list[Record]) -> Masked:
             elif isinstance(value, str) and (place := LAYER.fullmatch(str(key))):
                 layers[int(place[1])] = value
     means = {key: math.fsum(numbers) / len(numbers) for key, numbers in values.items()}
-    functions = [m[1] for key in means if (m := UNDER.fullmatch(key)) and m[2] == "full"]
-    found = Masked(name=name, num_networks=len(records), layers=layers)
+    known = [m[1] for key in means if (m := UNDER.fullmatch(key)) and m[2] == "full"]
+    found = Masked(
+        name=name, num_networks=len(records), layers=layers, function_titles=functions,
+        mask_titles=masks,
+    )  # fmt: skip
     for key, value in means.items():
-        if (m := UNDER.fullmatch(key)) and m[1] in functions[:MOST_FUNCTIONS]:
+        if (m := UNDER.fullmatch(key)) and m[1] in known[:MOST_FUNCTIONS]:
             found.matrix.setdefault(m[2], {})[m[1]] = value
         elif (m := SHARED.fullmatch(key)) and int(m[2]) < MOST_LAYERS:
             found.sharing.setdefault(m[1], {})[int(m[2])] = value
@@ -90,11 +111,53 @@ def masked(name: str, records: list[Record]) -> Masked:
     return found
 
 
+def titles_of(run: RunSource) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what a run's measures call functions and masks.
+
+    Measures of functions under masks have titles such as ``Pair 1 under pair 2's mask``.
+    """
+    functions: dict[str, str] = {}
+    masks: dict[str, str] = {}
+    for measure in run.catalog["measures"]:
+        place = UNDER.fullmatch(measure["name"])
+        function, under, mask = measure["title"].partition(" under ")
+        if place and under:
+            functions.setdefault(place[1], function)
+            masks.setdefault(place[2], mask)
+    return functions, masks
+
+
 def masked_cells(run: RunSource) -> list[Masked]:
-    """Return the cells of a run that have something to show of masks."""
-    groups: dict[str, list[Record]] = {}
+    """Return the cells of a run that have something to show of masks.
+
+    The one with most networks comes first, the others in the run's order.
+    """
+    layout = run.catalog.get("layout") or {}
+    columns = list(layout.get("column_order", ()))
+    groups: dict[tuple[str, ...], list[Record]] = {}
     for record in run.records:
-        labels = [str(v) for k, v in record.key.items() if k != "seed"]
-        groups.setdefault(" · ".join(labels), []).append(record)
-    found = (masked(name, records) for name, records in groups.items())
-    return [one for one in found if one.shown]
+        names = dict.fromkeys((*run.row_fields, *record.key))
+        labels = ((name, str(record.key[name])) for name in names if name in record.key)
+        cell = tuple(label(name, text) for name, text in labels if name != "seed")
+        groups.setdefault(cell, []).append(record)
+
+    def place(cell: tuple[str, ...]) -> tuple[object, ...]:
+        last = cell[-1].removeprefix(f"{run.column_field} ") if cell else ""
+        return (cell[:-1], columns.index(last) if last in columns else len(columns), cell)
+
+    titles = titles_of(run)
+    found = (masked(" · ".join(cell), groups[cell], *titles) for cell in sorted(groups, key=place))
+    shown = [one for one in found if one.shown]
+    most = max((one.num_networks for one in shown), default=0)
+    first = next((one for one in shown if one.num_networks == most), None)
+    return sorted(shown, key=lambda one: one is not first)
+
+
+def label(name: str, text: str) -> str:
+    """Return a label for people: a bare number says what it is.
+
+    Example:
+        >>> label("beta", "0.1"), label("network", "fnn_small")
+        ('beta 0.1', 'fnn_small')
+    """
+    return f"{name} {text}" if text.replace(".", "").isdigit() else text

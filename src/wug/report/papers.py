@@ -10,7 +10,8 @@ from typing import Any
 
 from wug.report.markup import Markup, markup, slug, tag, verdict_bar
 from wug.report.page import duration
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 
 OURS = "wug"
 NUMBER = re.compile(r"\b(\d+)\.\d")
@@ -26,12 +27,14 @@ class Item:
         name: For people.
         where: The tables or figures that it is.
         runs: Of it; the first one counts.
+        cost: What it takes, by scale, in words.
     """
 
     key: str
     name: str
     where: str
     runs: tuple[RunSource, ...] = ()
+    cost: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +100,8 @@ def papers_of(sources: Sources) -> list[Paper]:
         source = details.get("source", "") if isinstance(details, Mapping) else ""
         where = str(source or (title["where"] if title else "") or "")
         name = registered.get("name") or (runs[0].short_title if runs else key)
-        item = Item(key=key, name=str(name), where=where, runs=runs)
+        cost: Any = registered.get("cost") or {}
+        item = Item(key=key, name=str(name), where=where, runs=runs, cost=cost)
         chapters = found[prefix].chapters
         chapters.setdefault(chapter_of(where, about.get("chapters") or {}), []).append(item)
     for paper in found.values():
@@ -129,8 +133,9 @@ def item_line(item: Item) -> Markup:
     run, *others = item.runs
     more = [tag("a", other.label, href=other.page) for other in others]
     also = ["; also ", *(part for link in more for part in (link, " "))] if more else []
-    day = run.finished or ("packed" if run.num_records else "nothing yet")
-    cost = f"{run.num_records:,} trainings · {duration(run.seconds)} · {run.label} · {day}"
+    count = run.num_records
+    trained = f"{count:,} training{'s' if count != 1 else ''} in {duration(run.seconds)}"
+    cost = " · ".join(filter(None, (trained if count else "nothing yet", run.label, run.finished)))
     agree, compared = run.table.agreement()
     agreed = f" · {agree} of {compared} cells agree" if compared else ""
     return tag(
@@ -141,23 +146,33 @@ def item_line(item: Item) -> Markup:
     )
 
 
+def waiting_line(item: Item) -> Markup:
+    """Return an experiment that was not run: what it would take, and how it is asked for."""
+    cost = " · ".join(f"{scale} {words}" for scale, words in item.cost.items())
+    return tag(
+        "li",
+        tag("span", item.name, " ", tag("small", item.where), class_="what"),
+        tag("span", cost, class_="cost"),
+        tag("code", f"wug run {item.key}"),
+    )
+
+
 def paper_body(paper: Paper, *, waiting: bool) -> Markup:
     """Return the experiments of a paper, by chapter.
 
     Args:
         paper: The paper.
-        waiting: Whether those that were not run are named, too.
+        waiting: Whether those that were not run are named, too, with what they would take.
     """
     parts: list[object] = []
     for name, items in paper.chapters.items():
         done = [item_line(item) for item in items if item.runs]
-        names = [f"{i.name} ({i.where})" if i.where else i.name for i in items if not i.runs]
-        if not waiting and not done:
+        left = [waiting_line(item) for item in items if not item.runs] if waiting else []
+        if not done and not left:
             continue
         parts.append(tag("h3", name) if name else None)
         parts.append(tag("ul", done, class_="experiments") if done else None)
-        if waiting and names:
-            parts.append(tag("p", "Not run yet: ", ", ".join(names), ".", class_="waiting"))
+        parts.append(tag("ul", left, class_="experiments waiting") if left else None)
     return markup(parts)
 
 

@@ -12,7 +12,7 @@ from wug.report.markup import Markup, tag
 SIDE, LEFT, TOP, RIGHT, BOTTOM = 520, 58, 34, 190, 50
 RADIUS, GAP = 6.0, 12.5
 MOST_BEYOND = 40.0  # right of the frame
-LETTER, LINE = 6.6, 14.0
+LETTER, CAPITAL, LINE = 7.0, 9.0, 14.0
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -77,11 +77,21 @@ def overlaps(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
+def width(text: str) -> float:
+    """Return about how wide a name is; capitals are wider than other letters.
+
+    Example:
+        >>> width("NMU") > width("nmu")
+        True
+    """
+    return sum(CAPITAL if letter.isupper() else LETTER for letter in text)
+
+
 def labels(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> Iterator[Markup]:
     """Yield the names that find room beside their points, first come, first served."""
     boxes: list[Box] = [(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS) for x, y in places]
     for point, (x, y) in zip(points, places, strict=True):
-        wide = LETTER * len(point.name)
+        wide = width(point.name)
         sides = (
             (x + 10, y + 4, "start", (x + 10, y - 7, x + 10 + wide, y + 7)),
             (x - 10, y + 4, "end", (x - 10 - wide, y - 7, x - 10, y + 7)),

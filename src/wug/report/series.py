@@ -6,7 +6,7 @@ from typing import Any
 
 from wug.report.cells import label
 from wug.report.charts import BLUE, Chart, field, panel_header, tips
-from wug.report.sources import RunSource
+from wug.report.run_source import RunSource
 
 FIELDS = {"column": "trainings", "level": "level", "successes": "successes", "trials": "trials",
           "value": "success", "low": "from", "high": "to"}  # fmt: skip

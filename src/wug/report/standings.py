@@ -9,7 +9,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from wug.report.sources import RunSource
+from wug.report.run_source import RunSource
 from wug.stats.comparison_table import TableCell
 from wug.stats.interval import Estimate
 from wug.stats.measures import MEASURES, Measure, lookup

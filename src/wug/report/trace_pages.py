@@ -1,35 +1,75 @@
-"""The pages of one kind of trace: a list of the runs that have some, and a page for each."""
+"""The pages of one kind of trace: one that opens on the best run, and a page for each."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from wug.report.markup import Markup, markup, tag
 from wug.report.page import Page, attempted
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
+
+Inside = Callable[[RunSource], Markup]
+Weight = Callable[[RunSource], float]
 
 
 def trace_pages(
-    sources: Sources,
-    kind: str,
-    index: Callable[[list[RunSource]], Markup],
-    body: Callable[[RunSource], Markup],
+    sources: Sources, kind: str, lead: str, inside: Inside, weight: Weight | None = None
 ) -> Iterator[Page]:
-    """Yield the list of runs, and a page for each that has traces of a kind.
+    """Yield the pages of the runs that have traces of a kind.
 
     Args:
         sources: What a site is made from.
         kind: Of the traces; the pages are called so.
-        index: Makes the list.
-        body: Makes what is inside the page of a run.
+        lead: What is seen on them.
+        inside: Makes what is below that on the page of a run.
+        weight: Says how much a run has to show; the first page opens on the one with most.
     """
     runs = [run for run in sources.runs if run.traces_of(kind)]
+    return run_pages(runs, kind, lead, inside, weight)
+
+
+def run_pages(
+    runs: Sequence[RunSource], kind: str, lead: str, inside: Inside, weight: Weight | None = None
+) -> Iterator[Page]:
+    """Yield a page that opens on the best of some runs, and a page for each.
+
+    Args:
+        runs: Those that have something to show.
+        kind: What the pages are called.
+        lead: What is seen on them.
+        inside: Makes what is below that on the page of a run.
+        weight: Says how much a run has to show; else trials come after the others.
+    """
     title = kind.capitalize()
+
+    def body(heading: str, run: RunSource) -> Markup:
+        parts = [tag("h1", heading), tag("p", lead, class_="lead"), ways(runs, run, kind)]
+        return markup([*parts, inside(run)])
+
     if runs:
-        yield attempted(f"{kind}.html", title, partial(index, runs))
+        best = max(runs, key=weight or (lambda run: run.label == run.run.scale))
+        yield attempted(f"{kind}.html", title, partial(body, title, best))
     for run in runs:
-        yield attempted(run.page_of(kind), f"{title}: {run.short_title}", partial(body, run))
+        named = run.short_title.startswith(title)  # such as Masks of two additions
+        heading = run.short_title if named else f"{title}: {run.short_title}"
+        yield attempted(run.page_of(kind), heading, partial(body, heading, run))
+
+
+def ways(runs: Sequence[RunSource], here: RunSource, kind: str) -> Markup | None:
+    """Return links to all runs; those of one experiment also have their label."""
+    if len(runs) < 2:
+        return None
+    titles = Counter(run.short_title for run in runs)
+    links = [
+        tag("a", f"{run.short_title} · {run.label}" if titles[run.short_title] > 1
+            else run.short_title,
+            href=run.page_of(kind), aria_current="page" if run is here else None)
+        for run in runs
+    ]  # fmt: skip
+    return tag("nav", links, class_="runs", aria_label="Experiments")
 
 
 def chooser(

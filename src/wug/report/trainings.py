@@ -13,7 +13,7 @@ from wug.report.cells import label
 from wug.report.charts import Chart, is_spread, panels, strips, three_digits
 from wug.report.markup import slug
 from wug.report.oddities import is_number
-from wug.report.sources import RunSource
+from wug.report.run_source import RunSource
 from wug.stats.measures import MEASURES, lookup
 
 SERIES = {

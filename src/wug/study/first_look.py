@@ -56,6 +56,7 @@ class Routed:
 
     Args:
         problem: One of them, as a person writes it.
+        way: From its first symbol to the answer, one table after the other.
         tables: The tables that it looks up, as text.
         answer: The right answer.
         said: What the router says.
@@ -65,6 +66,7 @@ class Routed:
     """
 
     problem: str
+    way: str
     tables: dict[str, str]
     answer: str
     said: str
@@ -153,9 +155,25 @@ def ask_router() -> Routed:
         )
         for name in names
     }
+    problem = task.decode(tokens)
     return Routed(
-        problem=task.decode(tokens), tables=tables, answer=task.classes[labels[shown]],
-        said=task.classes[said[shown]], right=share(said),
+        problem=problem, way=way(problem, tables), tables=tables,
+        answer=task.classes[labels[shown]], said=task.classes[said[shown]], right=share(said),
         rival_said=task.classes[rival_said[shown]] if rival_said else None,
         rival_right=share(rival_said) if rival_said else None,
     )  # fmt: skip
+
+
+def way(problem: str, tables: dict[str, str]) -> str:
+    """Return what a problem goes through, from its symbol at the right to the answer.
+
+    Example:
+        >>> way("b a 0", {"a": "0→1 1→0", "b": "0→0 1→1"})
+        '0 → a 1 → b 1'
+    """
+    *names, value = problem.split()
+    parts = [value]
+    for name in reversed(names):
+        value = dict(pair.split("→") for pair in tables[name].split())[value]
+        parts.append(f"{name} {value}")
+    return " → ".join(parts)

@@ -78,7 +78,8 @@
   }
 
   function verdictFilter(list) {
-    const items = [...list.children];
+    const items = [...list.querySelectorAll("[data-verdict]")];
+    const groups = [...list.querySelectorAll(".group")];
     const verdicts = ["held", "broken", "undecided"];
     const buttons = ["all", ...verdicts].map((verdict) => {
       const count = items.filter((i) => verdict === "all" || i.dataset.verdict === verdict).length;
@@ -88,6 +89,7 @@
       button.addEventListener("click", () => {
         buttons.forEach((b) => b.setAttribute("aria-pressed", String(b === button)));
         items.forEach((i) => { i.hidden = verdict !== "all" && i.dataset.verdict !== verdict; });
+        groups.forEach((g) => { g.hidden = !g.querySelector("[data-verdict]:not([hidden])"); });
       });
       return button;
     });

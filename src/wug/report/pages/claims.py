@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
-from wug.report.claims import claim_item
+from wug.report.claims import claim_group, claim_item
 from wug.report.markup import Markup, markup, tag, verdict_bar
 from wug.report.page import Page, PageKind, attempted
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 
 ORDER = ("broken", "held", "undecided")
 
@@ -32,19 +33,24 @@ def body(runs: list[RunSource]) -> Markup:
         "claim is held or broken where 95 % intervals leave no doubt; the rest says what is "
         "missing. Open one to see all of the evidence, ours and that of the published numbers."
     )
-    items = [
-        claim_item(claim, tag("a", run.title, href=run.page))
+    groups = [
+        claim_group(
+            f"{verdicts[verdict]} {verdict}",
+            [
+                claim_item(claim, run, named=True)
+                for run in runs
+                for claim in run.catalog["claims"]
+                if claim["ours"]["verdict"] == verdict
+            ],
+        )
         for verdict in ORDER
-        for run in runs
-        for claim in run.catalog["claims"]
-        if claim["ours"]["verdict"] == verdict
     ]
     return markup(
         [
             tag("h1", "Claims"),
             tag("p", lead, class_="lead"),
             tag("div", verdict_bar(verdicts), class_="glance"),
-            tag("div", items, class_="claims filterable"),
+            tag("div", groups, class_="claims filterable"),
         ]
     )
 

@@ -10,7 +10,8 @@ from wug.report.cells import label, measures, name_of, ratio, words
 from wug.report.charts import Chart, diverging, heat_map, pale
 from wug.report.markup import Markup, json_block, markup, slug, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.stats.interval import Estimate
 from wug.stats.measures import Measure
 

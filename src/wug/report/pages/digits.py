@@ -12,7 +12,8 @@ from wug.report.catalog import UnfitError, checked_numbers
 from wug.report.markup import Markup, data_table, markup, tag
 from wug.report.page import Page, PageKind
 from wug.report.png import data_uri
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.report.trace_pages import trace_pages
 
 KIND = "digits"
@@ -30,20 +31,8 @@ LEAD = (
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Return the list of runs, and a page for each that has traces of this kind."""
-    return trace_pages(sources, KIND, index, body)
-
-
-def index(runs: list[RunSource]) -> Markup:
-    """Return the list of all runs."""
-    rows = []
-    for run in runs:
-        traces = run.traces_of(KIND)
-        link = tag("a", run.title, href=run.page_of(KIND))
-        rows.append((link, run.label, len(set(map(run.name_of, traces))), len(traces)))
-    headings = ("experiment", "run", "networks", "sequences")
-    table = data_table(headings, rows, caption="Runs on pictures", numeric=(2, 3))
-    return markup([tag("h1", "Digits"), tag("p", LEAD, class_="lead"), table])
+    """Return the pages of all runs that have traces of this kind."""
+    return trace_pages(sources, KIND, LEAD, body)
 
 
 def body(run: RunSource) -> Markup:
@@ -56,8 +45,6 @@ def body(run: RunSource) -> Markup:
             left_out.append(tag("li", f"{trace.name}: {error}"))
     return markup(
         [
-            tag("h1", f"Digits: {run.short_title}"),
-            tag("p", LEAD, class_="lead"),
             tag("p", tag("a", "All results of this run", href=run.page)),
             sections,
             tag("section", tag("h2", "Left out"), tag("ul", left_out, class_="problems"))

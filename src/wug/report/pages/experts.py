@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from wug.records import Trace
 from wug.report.catalog import UnfitError, texts
-from wug.report.charts import BLUE, Chart, field, ordered, switch, tips
+from wug.report.charts import BLUE, SHADES, Chart, field, ordered, switch, tips
 from wug.report.markup import Markup, data_table, markup, slug, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.report.trace_pages import trace_pages
 
 KIND = "experts"
 MOST_LAYERS, MOST_EXPERTS, MOST_MAPPED = 128, 1_024, 64
-SQUARE, LABELS = 12, 34
+SQUARE, LABELS = 18, 34
 
 LEAD = (
     "Held-out text was read by each network. A mixture of experts that collapses uses a few of its "
@@ -46,50 +47,43 @@ ACTIVE_HEADINGS = ("layer", "active units", "", "", "hidden units")
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Return the list of runs, and a page for each that has traces of this kind."""
-    return trace_pages(sources, KIND, index, body)
-
-
-def index(runs: list[RunSource]) -> Markup:
-    """Return the list of all runs."""
-    rows = [
-        (tag("a", run.title, href=run.page_of(KIND)), run.label, len(run.traces_of(KIND)))
-        for run in runs
-    ]
-    table = data_table(
-        ("experiment", "run", "networks"), rows, caption="Runs with language models", numeric=(2,)
-    )
-    return markup([tag("h1", "Experts"), tag("p", LEAD, class_="lead"), table])
+    """Return the pages of all runs that have traces of this kind."""
+    return trace_pages(sources, KIND, LEAD, body)
 
 
 def body(run: RunSource) -> Markup:
-    """Return the charts and numbers of each network."""
-    panels, left_out, summary = [], [], []
+    """Return the charts and numbers of each network, those with experts first."""
+    shown: list[tuple[str, Experts, Markup]] = []
+    left_out = []
     for trace in run.traces_of(KIND):
         try:
             found = checked(trace)
-            inside = network(found)
+            shown.append((run.name_of(trace), found, network(found)))
         except UnfitError as error:
             left_out.append(tag("li", f"{trace.name}: {error}"))
-            continue
-        panels.append(tag("div", inside, data_title=run.name_of(trace)))
-        if found.weights is not None:
-            summary.append((run.name_of(trace), *numbers(found)))
-    headings = ("network", "evenness, worst layer", "largest share of an expert",
-                "same experts at repeats")  # fmt: skip
-    table = data_table(headings, summary, caption="Collapse as numbers", numeric=(1, 2, 3))
+    shown.sort(key=lambda one: one[1].weights is None)
+    panels = [tag("div", inside, data_title=name) for name, _, inside in shown]
+    summary = [(name, *numbers(found)) for name, found, _ in shown if found.weights is not None]
     return markup(
         [
-            tag("h1", f"Experts: {run.short_title}"),
-            tag("p", LEAD, class_="lead"),
             tag("p", tag("a", "All results of this run", href=run.page)),
-            table if summary else None,
-            tag("div", panels, class_="tabs", aria_label="Network"),
+            tag("section", tag("h2", "Does it collapse?"), collapse(summary)) if summary else None,
+            tag("section", tag("div", panels, class_="tabs", aria_label="Network")),
             tag("section", tag("h2", "Left out"), tag("ul", left_out, class_="problems"))
             if left_out
             else None,
         ]
     )
+
+
+def collapse(summary: list[tuple[str, str, str, str]]) -> Markup:
+    """Return the numbers of all networks with experts; those that none has are left out."""
+    headings = ("network", "evenness of the worst layer", "largest share of an expert",
+                "same experts at repeats")  # fmt: skip
+    places = [0, *(place for place in (1, 2, 3) if any(row[place] for row in summary))]
+    rows = [tuple(row[place] for place in places) for row in summary]
+    numeric = tuple(range(1, len(places)))
+    return data_table([headings[p] for p in places], rows, caption="Collapse", numeric=numeric)
 
 
 def figures(sources: Sources) -> Iterator[Chart]:
@@ -182,8 +176,18 @@ def numbers(found: Experts) -> tuple[str, str, str]:
     """Return the numbers of a network with experts, as text."""
     weights: Any = found.weights
     repeats = found.repeats
-    same = "" if repeats is None or not repeats.size else f"{repeats.mean():.3f}"
-    return f"{evenness(weights).min():.3f}", f"{weights.max():.3f}", same
+    same = "" if repeats is None or not repeats.size else percent(repeats.mean())
+    return percent(evenness(weights).min()), percent(weights.max()), same
+
+
+def percent(share: float) -> str:
+    """Write a share.
+
+    Example:
+        >>> percent(0.8552)
+        '85.5 %'
+    """
+    return f"{100 * share:.1f} %"
 
 
 def network(found: Experts) -> Markup:
@@ -254,7 +258,7 @@ def together_map(found: Experts, layer: int) -> Chart:
             "x": ordered("column", labels, orient="top", labelAngle=0, **small),
             "y": ordered("row", labels, **small),
             "color": field("value", "quantitative", legend=None,
-                           scale={"range": ["#ffffff", BLUE], "domainMin": 0}),
+                           scale={**SHADES, "domainMin": 0}),
             "tooltip": tips(dict(zip(MAP_FIELDS, MAP_HEADINGS, strict=True))),
         },
     }  # fmt: skip
@@ -262,7 +266,7 @@ def together_map(found: Experts, layer: int) -> Chart:
         name=slug(f"{found.name}-together-{layer + 1}"),
         title=f"Experts chosen together, layer {layer + 1}", about=TOGETHER, spec=spec,
         fields=MAP_FIELDS, headings=MAP_HEADINGS, rows=rows,
-        max_width=LABELS + SQUARE * len(labels),
+        max_width=max(LEAST_WIDTH, LABELS + SQUARE * len(labels)),
     )  # fmt: skip
 
 

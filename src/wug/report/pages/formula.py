@@ -29,7 +29,8 @@ from wug.report.formula_text import (
 from wug.report.markup import Markup, command_block, data_table, markup, tag
 from wug.report.oddities import is_number
 from wug.report.page import Page, PageKind, attempted, facts
-from wug.report.sources import FitSource, Sources
+from wug.report.run_source import FitSource
+from wug.report.sources import Sources
 
 MOST_INPUTS = 6
 NUM_POINTS = 161

@@ -59,9 +59,9 @@ def body(sources: Sources, contests: Mapping[str, list[Contest]]) -> Markup:
 
 
 def name_of(sources: Sources, standing: Standing) -> str:
-    """Return what people call a row: its unit's name; its own if it is one of several cases."""
-    row, unit = standing.model
-    return str(sources.entries.get(unit, {}).get("name") or unit) if row == unit else row
+    """Return what people call the unit or model of a row."""
+    unit = standing.model.unit
+    return str(sources.entries.get(unit, {}).get("name") or unit)
 
 
 def picture(sources: Sources, contests: Mapping[str, list[Contest]]) -> Markup | None:
@@ -89,12 +89,13 @@ def picture(sources: Sources, contests: Mapping[str, list[Contest]]) -> Markup |
 
 def point_of(sources: Sources, contest: Contest, standing: Standing) -> Point:
     """Return a row of an experiment as a point."""
-    outside = standing.outside
+    outside, (row, unit) = standing.outside, standing.model
+    case = f" ({row})" if row != unit else ""
     return Point(
         x=standing.inside, y=outside.value, name=name_of(sources, standing),
         low=outside.low if outside.has_interval else None,
         high=outside.high if outside.has_interval else None,
-        words=f"{name_of(sources, standing)}, {contest.run.short_title}: "
+        words=f"{name_of(sources, standing)}{case}, {contest.run.short_title}: "
         f"{in_words(contest, standing)}",
         href=contest.run.page, group=contest.claim or "tasks",
     )  # fmt: skip
@@ -128,7 +129,7 @@ def ranked(sources: Sources, contest: Contest, group: list[Standing], scale: flo
     """Return a model's line, with its other cases behind it."""
     best, *others = group
     unit = best.model.unit
-    name = str(sources.entries.get(unit, {}).get("name") or unit)
+    name = name_of(sources, best)
     case = tag("small", best.model.row) if best.model.row != unit else None
     who = tag("span", tag("a", name, href=unit_page(unit)), " ", case, class_="who")
     cases = [

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
 
-from wug.report.charts import BLUE, Chart, diverging, field, heat_map, ordered, tips
-from wug.report.markup import Markup, data_table, markup, slug, tag
+from wug.report.charts import BLUE, SHADES, Chart, diverging, field, heat_map, ordered, tips
+from wug.report.markup import Markup, markup, slug, tag
 from wug.report.mask_records import Masked, masked_cells
-from wug.report.page import Page, PageKind, attempted
-from wug.report.sources import RunSource, Sources
+from wug.report.page import Page, PageKind
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
+from wug.report.trace_pages import run_pages
 
 KIND = "masks"
 MOST_MASKS = 40
@@ -21,7 +22,7 @@ LEAD = (
 )
 MATRIX = (
     "Right answers in per cent, mean over networks. Columns are functions, rows the weights that "
-    "are left: all, those of a mask, or all but those of a mask (not)."
+    "are left: all, those of a mask, or all but those of a mask (not, or inverted)."
 )
 SHARING = (
     "Which share of the weights that a function keeps of a layer other functions keep, too, mean "
@@ -36,37 +37,19 @@ FIELDS = ("row", "column", "text", "colour")
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Return the list of runs, and a page for each that found masks."""
-    runs = [(run, masked_cells(run)) for run in sources.runs]
-    runs = [(run, found) for run, found in runs if found]
-    if runs:
-        yield attempted("masks.html", "Masks", partial(index, runs))
-    for run, found in runs:
-        yield attempted(run.page_of(KIND), f"Masks: {run.short_title}", partial(body, run, found))
+    """Return the pages of all runs that found masks."""
+    runs = [run for run in sources.runs if masked_cells(run)]
+    return run_pages(runs, KIND, LEAD, body)
 
 
-def index(runs: list[tuple[RunSource, list[Masked]]]) -> Markup:
-    """Return the list of all runs."""
-    rows = [
-        (tag("a", run.title, href=run.page_of(KIND)), run.label, len(found),
-         sum(one.num_networks for one in found))
-        for run, found in runs
-    ]  # fmt: skip
-    table = data_table(
-        ("experiment", "run", "cells", "networks"), rows, caption="Runs with masks", numeric=(2, 3)
-    )
-    return markup([tag("h1", "Masks"), tag("p", LEAD, class_="lead"), table])
-
-
-def body(run: RunSource, found: list[Masked]) -> Markup:
+def body(run: RunSource) -> Markup:
     """Return the charts of each cell."""
     panels = [
-        tag("div", [chart.to_html() for chart in charts(one)], data_title=one.name) for one in found
+        tag("div", [chart.to_html() for chart in charts(found)], data_title=found.name)
+        for found in masked_cells(run)
     ]
     return markup(
         [
-            tag("h1", f"Masks: {run.short_title}"),
-            tag("p", LEAD, class_="lead"),
             tag("p", tag("a", "All results of this run", href=run.page)),
             tag("div", panels, class_="tabs", aria_label="Network"),
         ]
@@ -82,27 +65,29 @@ def charts(found: Masked) -> list[Chart]:
     return [draw(found) for there, draw in makers if there]
 
 
-def mask_title(name: str) -> str:
-    """Write the name of a mask.
+def title(name: str, known: Mapping[str, str]) -> str:
+    """Return what a mask or function is called.
 
     Example:
-        >>> mask_title("full"), mask_title("hidden_not_first")
-        ('all weights', 'hidden not first')
+        >>> title("first", {"first": "Pair 1"}), title("full", {}), title("not_first", {})
+        ('Pair 1', 'all weights', 'not first')
     """
-    return "all weights" if name == "full" else name.replace("_", " ")
+    plain = "all weights" if name == "full" else name.replace("_", " ")
+    return known.get(name, plain)
 
 
 def matrix_chart(found: Masked) -> Chart:
     """Return functions x masks."""
-    names = sorted(found.matrix, key=lambda name: name != "full")[:MOST_MASKS]
+    masks = {name: title(name, found.mask_titles) for name in found.masks[:MOST_MASKS]}
+    functions = {name: title(name, found.function_titles) for name in found.functions}
     rows = [
-        (mask_title(name), function, f"{100 * value:.1f}", round(100 * value, 1))
-        for name in names
+        (masks[name], functions[function], f"{100 * value:.1f}", round(100 * value, 1))
+        for name in masks
         for function, value in found.matrix[name].items()
     ]
     spec = heat_map(
-        list(map(mask_title, names)), found.functions,
-        {"range": ["#ffffff", BLUE], "domain": [0, 100]}, "datum.colour < 60",
+        list(masks.values()), list(functions.values()),
+        {**SHADES, "domain": [0, 100]}, "datum.colour < 60",
         {"row": "weights", "column": "function", "text": "right in %"},
     )  # fmt: skip
     return Chart(
@@ -117,19 +102,19 @@ def sharing_chart(found: Masked) -> Chart:
     numbers = sorted({place for shares in found.sharing.values() for place in shares})
     labels = {n: f"{n + 1} {found.layers.get(n, '')}".strip() for n in numbers}
     rows = [
-        (labels[n], function, round(100 * shares[n], 1))
+        (labels[n], title(function, found.function_titles), round(100 * shares[n], 1))
         for function, shares in found.sharing.items()
         for n in numbers
         if n in shares
     ]
     spec = {
-        "width": {"step": 18}, "height": 200, "mark": {"type": "bar"},
+        "width": {"step": 28}, "height": 200, "mark": {"type": "bar"},
         "encoding": {
             "x": ordered("layer", list(labels.values()), labelAngle=-38),
             "xOffset": field("function", "nominal", sort=None),
             "y": field("share", "quantitative", title="shared weights in %",
                          scale={"domain": [0, 100]}),
-            "color": field("function", "nominal", title="function", sort=None),
+            "color": field("function", "nominal", title=None, sort=None),
             "tooltip": tips({"layer": "layer", "function": "function", "share": "shared in %"}),
         },
     }  # fmt: skip

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from wug.records import Trace
 from wug.report.catalog import UnfitError, checked_numbers, usable
 from wug.report.charts import Chart, field, ordered, tips
-from wug.report.markup import Markup, data_table, json_block, markup, slug, tag
+from wug.report.markup import Markup, data_table, json_block, slug, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.report.trace_pages import chooser, trace_pages
 
 KIND = "memory"
@@ -42,20 +43,8 @@ LEAD = (
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Return the list of runs, and a page for each that has traces of this kind."""
-    return trace_pages(sources, KIND, index, body)
-
-
-def index(runs: list[RunSource]) -> Markup:
-    """Return the list of all runs."""
-    rows = []
-    for run in runs:
-        traces = run.traces_of(KIND)
-        link = tag("a", run.title, href=run.page_of(KIND))
-        rows.append((link, run.label, len(set(map(run.name_of, traces))), len(traces)))
-    headings = ("experiment", "run", "networks", "problems")
-    table = data_table(headings, rows, caption="Runs with memories", numeric=(2, 3))
-    return markup([tag("h1", "Memory"), tag("p", LEAD, class_="lead"), table])
+    """Return the pages of all runs that have traces of this kind."""
+    return trace_pages(sources, KIND, LEAD, body)
 
 
 def body(run: RunSource) -> Markup:
@@ -73,9 +62,7 @@ def body(run: RunSource) -> Markup:
         figures.append(figure(trace, name, data, notes, hidden=bool(figures)))
         option = tag("option", problem_text(trace), value=trace.name)
         groups.setdefault(name, []).append(option)
-    title = tag("h1", f"Memory: {run.short_title}")
-    shown = chooser(run, "Problem", groups, figures, left_out)
-    return markup([title, tag("p", LEAD, class_="lead"), shown])
+    return chooser(run, "Problem", groups, figures, left_out)
 
 
 def figure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from wug.report.claims import claim_item
+from wug.report.claims import claim_group, claim_item
 from wug.report.markup import Markup, markup, tag, verdict_bar
 from wug.report.page import Page, PageKind, attempted
 from wug.report.papers import Paper, paper_body, paper_fold, papers_of
@@ -36,21 +36,21 @@ def body(paper: Paper) -> Markup:
     """Return the page of one."""
     verdicts = paper.verdicts
     words = ", ".join(f"{verdicts[name]} {name}" for name in ("held", "broken", "undecided"))
-    items = [
-        claim_item(claim, tag("a", run.title, href=run.page))
+    groups = [
+        claim_group(tag("a", run.short_title, href=run.page), items)
         for run in paper.done
-        for claim in run.catalog["claims"]
+        if (items := [claim_item(claim, run) for claim in run.catalog["claims"]])
     ]
     return markup(
         [
             tag("h1", paper.title),
             tag("p", paper.cited, class_="soft") if paper.cited else None,
             tag("p", paper.says, class_="lead") if paper.says else None,
+            tag("section", tag("h2", "Its tables here"), paper_body(paper, waiting=True)),
             tag("section", tag("h2", "What holds"),
                 tag("p", f"{sum(verdicts.values())} claims were judged: {words}."),
                 tag("div", verdict_bar(verdicts), class_="glance"),
-                tag("div", items, class_="claims filterable")) if items else None,
-            tag("section", tag("h2", "Its tables here"), paper_body(paper, waiting=True)),
+                tag("div", groups, class_="claims filterable")) if groups else None,
         ]
     )  # fmt: skip
 

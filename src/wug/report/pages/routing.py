@@ -9,10 +9,11 @@ from typing import Any
 from wug.records import Trace
 from wug.report.catalog import UnfitError, usable
 from wug.report.charts import Chart, field, ordered, tips
-from wug.report.markup import Markup, json_block, markup, slug, tag
+from wug.report.markup import Markup, json_block, slug, tag
 from wug.report.page import Page, PageKind
 from wug.report.routing_data import routing_data
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.report.trace_pages import chooser, trace_pages
 
 KIND = "routing"
@@ -29,8 +30,8 @@ LEAD = (
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Return the list of runs, and a page for each that has traces of this kind."""
-    return trace_pages(sources, KIND, index, body)
+    """Return the pages of all runs that have traces of this kind."""
+    return trace_pages(sources, KIND, LEAD, player, best_score)
 
 
 def score_of(traces: list[Trace]) -> float:
@@ -49,22 +50,9 @@ def best_first(run: RunSource) -> list[Trace]:
     return [trace for traces in networks for trace in traces]
 
 
-def index(runs: list[RunSource]) -> Markup:
-    """Return the player of the run whose best network routes best, and the way to the others."""
-    best = max(runs, key=lambda run: score_of(best_first(run)[:1]))
-    links = [
-        tag("a", run.short_title, href=run.page_of(KIND),
-            aria_current="page" if run is best else None)
-        for run in runs
-    ]  # fmt: skip
-    others = tag("nav", links, class_="runs", aria_label="Experiments") if len(runs) > 1 else None
-    return markup([tag("h1", "Routing"), tag("p", LEAD, class_="lead"), others, player(best)])
-
-
-def body(run: RunSource) -> Markup:
-    """Return the page of one run."""
-    title = tag("h1", f"Routing: {run.short_title}")
-    return markup([title, tag("p", LEAD, class_="lead"), player(run)])
+def best_score(run: RunSource) -> float:
+    """Return how well the best network of a run routes."""
+    return score_of(best_first(run)[:1])
 
 
 def player(run: RunSource) -> Markup:

@@ -23,8 +23,9 @@ from wug.report.markup import (
 from wug.report.mask_records import masked_cells
 from wug.report.page import Page, PageKind, attempted, duration, facts
 from wug.report.papers import papers_of
+from wug.report.run_source import RunSource
 from wug.report.series import success_series
-from wug.report.sources import RunSource, Sources, unit_page
+from wug.report.sources import Sources, unit_page
 from wug.report.table_text import formulas
 from wug.report.trainings import curves, solved_runs
 from wug.stats.comparison_table import rows_of_data
@@ -168,7 +169,7 @@ def claims(run: RunSource) -> Markup:
     """Return each claim with its verdicts and the evidence for them."""
     if not run.catalog["claims"]:
         return Markup()
-    items = [claim_item(claim) for claim in run.catalog["claims"]]
+    items = [claim_item(claim, run) for claim in run.catalog["claims"]]
     return tag(
         "section",
         tag("h2", "Claims"),

@@ -15,7 +15,8 @@ from wug.report.catalog import UnfitError, texts
 from wug.report.charts import Chart, diverging, field, ordered, tips
 from wug.report.markup import Markup, data_table, markup, slug, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.report.trace_pages import trace_pages
 
 KIND = "symbols"
@@ -41,20 +42,8 @@ COMPATIBILITY = (
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Return the list of runs, and a page for each that has traces of this kind."""
-    return trace_pages(sources, KIND, index, body)
-
-
-def index(runs: list[RunSource]) -> Markup:
-    """Return the list of all runs."""
-    rows = [
-        (tag("a", run.title, href=run.page_of(KIND)), run.label, len(run.traces_of(KIND)))
-        for run in runs
-    ]
-    table = data_table(
-        ("experiment", "run", "networks"), rows, caption="Runs with symbols", numeric=(2,)
-    )
-    return markup([tag("h1", "Symbols"), tag("p", LEAD, class_="lead"), table])
+    """Return the pages of all runs that have traces of this kind."""
+    return trace_pages(sources, KIND, LEAD, body)
 
 
 def body(run: RunSource) -> Markup:
@@ -71,8 +60,6 @@ def body(run: RunSource) -> Markup:
     panels = [tag("div", network(found), data_title=name) for _, name, found in shown]
     return markup(
         [
-            tag("h1", f"Symbols: {run.short_title}"),
-            tag("p", LEAD, class_="lead"),
             tag("p", tag("a", "All results of this run", href=run.page)),
             tag("div", panels, class_="tabs", aria_label="Network"),
             tag("section", tag("h2", "Left out"), tag("ul", left_out, class_="problems"))

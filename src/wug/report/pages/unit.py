@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,11 +11,13 @@ from wug.report.cells import label, words
 from wug.report.markup import Markup, coded, command_block, data_table, markup, tag
 from wug.report.page import Page, PageKind, attempted, facts
 from wug.report.papers import Paper, papers_of
-from wug.report.sources import RunSource, Sources, unit_page
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources, unit_page
 from wug.report.standings import Contest, by_claim
 from wug.report.tracks import legend, scale_of, track
 from wug.stats.comparison_table import TableCell
 from wug.stats.interval import Estimate
+from wug.stats.measures import Measure
 
 Cells = list[tuple[RunSource, TableCell]]
 MOST_CASES = 6
@@ -77,8 +80,11 @@ def page(
     equation = entry.get("equation") or ""
     modes = [tag("li", mode) for mode in entry.get("failure_modes") or ()]
     api = entry.get("api") or {}
+    names = entry.get("cited") or {}
     cited = [
-        tag("a", papers[name].cited or name, href=papers[name].page) if name in papers else name
+        tag("a", papers[name].cited or name, href=papers[name].page)
+        if name in papers
+        else str(names.get(name, name))
         for name in entry.get("references") or ()
     ]
     references = [part for one in cited for part in (one, ", ")][:-1]
@@ -148,7 +154,13 @@ def calling(api: Mapping[str, Any]) -> Markup:
 def result_table(key: str, cells: list[tuple[RunSource, TableCell]]) -> Markup:
     """Return all results of one unit; where its rows have other names, these are part of a case."""
     rows = []
-    measures = list({m.name: m for run, _ in cells for m in run.table.measures}.values())
+    every = list({m.name: m for run, _ in cells for m in run.table.measures}.values())
+    shares = {m.path: m for m in every if m.is_share}
+    known = {m.name for m in every for _, cell in cells if has(cell, m)}
+    # Right answers say it all: what is missing to 1 is not a column of its own.
+    wrong = {shares[m.complement].name: m for m in every if m.complement in shares}
+    left_out = {m.name for share, m in wrong.items() if share in known}
+    measures = [m for m in every if m.name not in left_out]
     unnamed = int({cell.row[0] for _, cell in cells} == {key})
     for run, cell in cells:
         line: list[object] = [
@@ -159,11 +171,11 @@ def result_table(key: str, cells: list[tuple[RunSource, TableCell]]) -> Markup:
         estimates: Mapping[str, Estimate] = cell.ours or {}
         for measure in measures:
             ours = estimates.get(measure.name, Estimate.none())
-            printed = cell.printed(measure.name)
-            known = ours.value == ours.value
-            text = words(ours.value, ours.low, ours.high, measure) if known else ""
-            beside = "" if printed is None else words(printed["value"], None, None, measure)
-            value = ours.value if known else ""
+            there = ours.value == ours.value
+            text = words(ours.value, ours.low, ours.high, measure) if there else ""
+            theirs = published(cell, measure, wrong.get(measure.name))
+            beside = "" if theirs is None else words(theirs, None, None, measure)
+            value = ours.value if there else ""
             line.append(tag("td", text, class_="number", data_sort=value))
             line.append(tag("td", beside, class_="number soft"))
         rows.append(line)
@@ -171,15 +183,31 @@ def result_table(key: str, cells: list[tuple[RunSource, TableCell]]) -> Markup:
     for measure in measures:
         headings += [measure.title.lower(), "published"]
     empty = Markup('<td class="number soft"></td>')
+    one_run = len({run.label for run, _ in cells}) == 1
     kept = [
         i
         for i in range(len(headings))
-        if i < 3 or any(row[i] != empty and "></td>" not in str(row[i]) for row in rows)
+        if (i < 3 and not (i == 1 and one_run))
+        or (i > 2 and any(row[i] != empty and "></td>" not in str(row[i]) for row in rows))
     ]
     return data_table(
         [headings[i] for i in kept], [[row[i] for i in kept] for row in rows],
-        caption="Results", numeric=range(3, len(kept)), name="results",
+        caption="Results", numeric=range(3 - one_run, len(kept)), name="results",
     )  # fmt: skip
+
+
+def has(cell: TableCell, measure: Measure) -> bool:
+    """Say whether a cell has a number of ours of a measure."""
+    estimates: Mapping[str, Estimate] = cell.ours or {}
+    return not math.isnan(estimates.get(measure.name, Estimate.none()).value)
+
+
+def published(cell: TableCell, measure: Measure, wrong: Measure | None) -> float | None:
+    """Return the published number of a measure, or what its opposite is missing to 1."""
+    if (printed := cell.printed(measure.name)) is not None:
+        return float(printed["value"])
+    printed = None if wrong is None else cell.printed(wrong.name)
+    return None if printed is None else 1 - float(printed["value"])
 
 
 PAGE = PageKind(

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from wug.records import Trace
 from wug.report.catalog import UnfitError, texts
-from wug.report.markup import Markup, data_table, json_block, markup, tag
+from wug.report.markup import Markup, json_block, tag
 from wug.report.page import Page, PageKind
-from wug.report.sources import RunSource, Sources
+from wug.report.run_source import RunSource
+from wug.report.sources import Sources
 from wug.report.trace_pages import chooser, trace_pages
 
 KIND = "writing"
@@ -28,21 +29,8 @@ LEAD = (
 
 
 def make(sources: Sources) -> Iterator[Page]:
-    """Return the list of runs, and a page for each that has traces of this kind."""
-    return trace_pages(sources, KIND, index, body)
-
-
-def index(runs: list[RunSource]) -> Markup:
-    """Return the list of all runs."""
-    rows = []
-    for run in runs:
-        traces = run.traces_of(KIND)
-        counts = [len(listed(trace)) for trace in traces]
-        link = tag("a", run.title, href=run.page_of(KIND))
-        rows.append((link, run.label, len(traces), sum(counts)))
-    headings = ("experiment", "run", "networks", "examples")
-    table = data_table(headings, rows, caption="Runs with writing", numeric=(2, 3))
-    return markup([tag("h1", "Writing"), tag("p", LEAD, class_="lead"), table])
+    """Return the pages of all runs that have traces of this kind."""
+    return trace_pages(sources, KIND, LEAD, body)
 
 
 def body(run: RunSource) -> Markup:
@@ -61,9 +49,7 @@ def body(run: RunSource) -> Markup:
             figures.append(figure(run, name, trace, example, data, notes, hidden=bool(figures)))
             option = tag("option", option_text(example, data), value=name)
             groups.setdefault(run.name_of(trace), []).append(option)
-    title = tag("h1", f"Writing: {run.short_title}")
-    shown = chooser(run, "Example", groups, figures, left_out)
-    return markup([title, tag("p", LEAD, class_="lead"), shown])
+    return chooser(run, "Example", groups, figures, left_out)
 
 
 def listed(trace: Trace) -> list[Mapping[str, Any]]:
