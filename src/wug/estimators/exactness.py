@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from wug.estimators.candidate import Array, Candidate
+from wug.estimators.candidate import Array, Candidate, Function
 from wug.estimators.constants import (
     amplification,
     constants_of,
@@ -32,6 +32,8 @@ ROWS_PER_CONSTANT = 5
 # Root mean square of what is left, in units of the rounding. A sum of roundings, each of at most
 # half a unit and as often up as down, has at most 1 / sqrt(12).
 LIKELY = 0.5
+# Values of a wave that rows have to differ in, up to so many decimals.
+FEWEST_PHASES, SAME_PHASE = 5, 6
 # Relative change of an argument that rows have to notice.
 CHANGE = 0.01
 # Share of the rows that lie outermost and are left out of the second fit.
@@ -107,9 +109,15 @@ def has_enough_rows(candidate: Candidate, inputs: Array) -> bool:
 def has_enough_levels(candidate: Candidate, inputs: Array) -> bool:
     """Say whether each input has more levels than any curve through them would need.
 
-    1, x and x^2 meet whatever happens at three levels of x, for all values of the other inputs. Two
-    levels of an input that enters as it is are a switch between two formulas, and no curve.
+    1, x and x^2 meet whatever happens at three levels of x, for all values of the other inputs. A
+    wave that is only seen at three of its phases meets whatever comes back after three rows. Two
+    levels of an input that enters as it is are a switch between two formulas, and no curve; two
+    phases are one, too.
     """
+    for wave in waves_in(candidate):
+        levels = num_distinct(wave.values(inputs).round(SAME_PHASE)[:, None], FEWEST_PHASES)
+        if levels < FEWEST_PHASES and levels != 2:
+            return False
     for index in np.flatnonzero(candidate.used_inputs()):
         bends = num_bends(candidate, index)
         levels = num_distinct(inputs[:, [index]], bends + 2)
@@ -117,6 +125,14 @@ def has_enough_levels(candidate: Candidate, inputs: Array) -> bool:
         if 1 < levels < bends + 2 and not a_switch:
             return False
     return True
+
+
+def waves_in(candidate: Candidate) -> Iterator[Function]:
+    """Yield the sines and cosines of a formula, those inside of other functions too."""
+    for function in candidate.functions:
+        if function.name in ("sin", "cos"):
+            yield function
+        yield from waves_in(function.inner)
 
 
 def num_bends(candidate: Candidate, index: int) -> int:
