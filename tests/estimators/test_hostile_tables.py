@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -201,7 +202,7 @@ def test_laws_are_exact(name: str) -> None:
     assert (str(model.expression_), model.status_) == (law, "exact")
 
 
-@pytest.mark.parametrize("name", ["Arrhenius", "a switch", "three levels each"])
+@pytest.mark.parametrize("name", ["Arrhenius", "a switch", "three levels each", "alternating"])
 def test_some_laws_are_exact(name: str) -> None:
     table, law = LAWS[name]
     model = fitted(table, 20)
@@ -273,3 +274,5 @@ def test_three_phases_of_a_wave_are_no_wave() -> None:
     wave, parity = function("sin", 1.0, 2 * np.pi), function("cos", 1.0, np.pi)
     assert not has_enough_levels(wave, x) and has_enough_levels(wave, x / 2.1)
     assert has_enough_levels(parity, counted(100))
+    root = replace(parity, powers=np.array([0.5]))
+    assert not has_enough_levels(root, counted(100))

@@ -45,7 +45,7 @@ ROWS_OF_A_BLOCK = 50_000
 FIRST_ROWS = 10_000
 # Decimal numbers of so many digits were rounded when they were written; shorter ones may be whole
 # in their own unit, longer ones are all that a float holds.
-WRITTEN_DIGITS, CELLS_OF_A_COLUMN, FEWEST_CELLS = (12, 15), 100, 5
+WRITTEN_DIGITS, CELLS_OF_A_COLUMN, FEWEST_CELLS = (12, 16), 100, 5
 # Points far around the data where redundant numbers show, and their singular values.
 POINTS, WIDER, REDUNDANT, LARGEST = 200, 2.0, 1e-10, 1e100
 
@@ -114,9 +114,9 @@ def has_enough_levels(candidate: Candidate, inputs: Array) -> bool:
     levels of an input that enters as it is are a switch between two formulas, and no curve; two
     phases are one, too.
     """
-    for wave in waves_in(candidate):
+    for wave, as_it_is in waves_in(candidate):
         levels = num_distinct(wave.values(inputs).round(SAME_PHASE)[:, None], FEWEST_PHASES)
-        if levels < FEWEST_PHASES and levels != 2:
+        if levels < FEWEST_PHASES and not (levels == 2 and as_it_is):
             return False
     for index in np.flatnonzero(candidate.used_inputs()):
         bends = num_bends(candidate, index)
@@ -127,12 +127,14 @@ def has_enough_levels(candidate: Candidate, inputs: Array) -> bool:
     return True
 
 
-def waves_in(candidate: Candidate) -> Iterator[Function]:
-    """Yield the sines and cosines of a formula, those inside of other functions too."""
-    for function in candidate.functions:
+def waves_in(candidate: Candidate) -> Iterator[tuple[Function, bool]]:
+    """Yield all sines and cosines of a formula, and whether they enter a sum as they are."""
+    for index, function in enumerate(candidate.functions, candidate.num_inputs):
         if function.name in ("sin", "cos"):
-            yield function
-        yield from waves_in(function.inner)
+            own = candidate.exponents[:, index]
+            powers = candidate.powers[candidate.coefficients[:, own != 0].any(1)]
+            yield function, bool((own[own != 0] == 1).all() and (powers == 1).all())
+        yield from ((inner, False) for inner, _ in waves_in(function.inner))
 
 
 def num_bends(candidate: Candidate, index: int) -> int:
@@ -283,7 +285,7 @@ def num_redundant(candidate: Candidate, inputs: Array, free: NDArray[np.bool_]) 
 
 
 def written_rounding(columns: Array) -> float:
-    """Return the relative rounding of decimals that were written with 12 to 15 digits, else 0.
+    """Return the relative rounding of decimals that were written with 12 to 16 digits, else 0.
 
     Spreadsheets and many programs write 15 digits of the 17 that a float has: what they leave out
     is rounding as well.
