@@ -24,6 +24,7 @@ import tyro
 CASES = (
     (1_000, 1_000, 10.0, True), (1_000, 1_000, 10.0, False), (1_000, 300, 10.0, True),
     (500, 300, 10.0, False), (100, 200, 10.0, True), (1_000_000, 5, 20.0, False),
+    (1_000_000, 5, 13.0, True),
 )  # fmt: skip
 SHARE, GRACE = 1.2, 3.0
 LARGE, LARGE_SECONDS, LARGE_MEGABYTES = 1_000_000, 20.0, 1_000.0

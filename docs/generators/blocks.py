@@ -38,6 +38,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "data-sets": data_sets.table,
     "layer-costs": layers.costs,
     "layer-gains": layers.gains,
+    "layer-gains-short": layers.short_gains,
     "layer-differences": layers.differences,
     "report": experiments.report,
     "help": commands.help_block,

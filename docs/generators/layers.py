@@ -14,7 +14,11 @@ USUAL = "N_E=16"
 NAMES = {
     "dense": "Dense", "softmax": "Softmax", "sigma_moe": "σ-MoE",
     "no_regularisation": "σ-MoE without regularisation",
+    "softmax_renormalised": "Softmax, renormalised", "switch": "Switch", "s_base": "S-BASE",
+    "k128": "Top-K, 128 units", "relu_init": "Product keys, rectified",
 }  # fmt: skip
+# Tables whose networks have the same size, text and steps.
+SHORT = tuple(f"csordas2023.{table}" for table in ("top_k", "pkm", "expert_usage"))
 HEADINGS = (
     "layer", "seeds", "bits per character", "parameters", "FLOPs of blocks per token",
     "memory per token", "tokens per second", "evenness of experts",
@@ -71,14 +75,23 @@ def costs() -> str:
 def gains() -> str:
     """Return bits per character and the cost of the networks that were trained."""
     result = main_result("csordas2023.sigma_moe")
-    if result is None:
-        return NOTHING
+    return NOTHING if result is None else gains_of(list(result.run.records()))
+
+
+def short_gains() -> str:
+    """Return the same of more layers, after a fifth of the steps."""
+    found = [result for result in map(main_result, SHORT) if result is not None]
+    records = [record for result in found for record in result.run.records()]
+    return gains_of(records) if records else NOTHING
+
+
+def gains_of(records: Sequence[Record]) -> str:
+    """Return bits per character and costs by model."""
     paths = (
         "selected.test.bits_per_character", "observed.num_parameters",
         "observed.mlp_flops_per_token", "observed.activation_bytes", "observed.tokens_per_second",
         "observed.usage_entropy",
     )  # fmt: skip
-    records = list(result.run.records())
     found = averages(records, "model", paths)
     seeds = {name: sum(r.key["model"] == name for r in records) for name in found}
     rows = [

@@ -18,6 +18,8 @@ SIZES = (0.05, 0.15, 0.4, 0.8, 1.5, 3.0, 6.0)
 MOST_ARGUMENTS = 1_500
 MOST_FACTORS = 5
 WAVES = 32
+# Up to so many inputs, one below a line is an argument by itself, as in exp(-c / T).
+FEW_INPUTS = 4
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def arguments(num_inputs: int, *, divide: bool = True) -> list[Argument]:
             for chosen in product(signs, repeat=size):
                 exponents = np.zeros(num_inputs)
                 exponents[list(indices)] = chosen
-                if size > 1 or chosen[0] > 0 or num_inputs == 1:
+                if size > 1 or chosen[0] > 0 or num_inputs <= FEW_INPUTS:
                     found.append(Argument(tuple(exponents)))
         if size <= 2:
             found += differences(num_inputs, size - 1, signs)

@@ -1,20 +1,23 @@
 """What exact means, in this one place.
 
 A formula is exact if it meets every row up to the rounding of its numbers, if the same form fitted
-without the outermost rows meets these as well, if there are enough distinct rows to tell it from a
-coincidence, and if the rows fix each fitted number to half of their own digits: in a series that
-was cut off where the next term is below rounding, the last numbers are hardly known. Anything else
-that fits well is an approximation.
+without the outermost rows meets these as well, if there are enough distinct rows and levels of its
+inputs to tell it from a coincidence, if what it leaves is no larger than rounding is on the whole,
+if the rows notice what its functions are functions of, and if they fix each fitted number to half
+of their own digits: in a series that was cut off where the next term is below rounding, the last
+numbers are hardly known. Anything else that fits well is an approximation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
-from wug.estimators.candidate import Array, Candidate
+from wug.estimators.candidate import Array, Candidate, Function
 from wug.estimators.constants import (
     amplification,
     constants_of,
@@ -26,6 +29,13 @@ from wug.estimators.constants import (
 # Times the rounding of its data by which a row may be missed.
 TIMES = 8.0
 ROWS_PER_CONSTANT = 5
+# Root mean square of what is left, in units of the rounding. A sum of roundings, each of at most
+# half a unit and as often up as down, has at most 1 / sqrt(12).
+LIKELY = 0.5
+# Values of a wave that rows have to differ in, up to so many decimals.
+FEWEST_PHASES, SAME_PHASE = 5, 6
+# Relative change of an argument that rows have to notice.
+CHANGE = 0.01
 # Share of the rows that lie outermost and are left out of the second fit.
 OUTERMOST = 0.2
 UNIT = float(np.finfo(np.float64).eps)
@@ -35,7 +45,7 @@ ROWS_OF_A_BLOCK = 50_000
 FIRST_ROWS = 10_000
 # Decimal numbers of so many digits were rounded when they were written; shorter ones may be whole
 # in their own unit, longer ones are all that a float holds.
-WRITTEN_DIGITS, CELLS_OF_A_COLUMN, FEWEST_CELLS = (12, 15), 100, 5
+WRITTEN_DIGITS, CELLS_OF_A_COLUMN, FEWEST_CELLS = (12, 16), 100, 5
 # Points far around the data where redundant numbers show, and their singular values.
 POINTS, WIDER, REDUNDANT, LARGEST = 200, 2.0, 1e-10, 1e100
 
@@ -83,6 +93,8 @@ def is_exact(candidate: Candidate, inputs: Array, target: Array, unit: float = U
         has_enough_rows(candidate, inputs)
         and meets(candidate, inputs, target, unit)
         and meets_outermost(candidate, inputs, target, unit)
+        and leaves_rounding(candidate, inputs, target, unit)
+        and arguments_are_seen(candidate, inputs, target, unit)
         and numbers_are_known(candidate, inputs, target, unit)
     )
 
@@ -90,7 +102,58 @@ def is_exact(candidate: Candidate, inputs: Array, target: Array, unit: float = U
 def has_enough_rows(candidate: Candidate, inputs: Array) -> bool:
     """Say whether there are enough distinct rows for the numbers that were fitted."""
     needed = ROWS_PER_CONSTANT * max(candidate.num_constants, 1)
-    return num_distinct(inputs[:, candidate.used_inputs()], needed) >= needed
+    enough = num_distinct(inputs[:, candidate.used_inputs()], needed) >= needed
+    return enough and has_enough_levels(candidate, inputs)
+
+
+def has_enough_levels(candidate: Candidate, inputs: Array) -> bool:
+    """Say whether each input has more levels than any curve through them would need.
+
+    1, x and x^2 meet whatever happens at three levels of x, for all values of the other inputs. A
+    wave that is only seen at three of its phases meets whatever comes back after three rows. Two
+    levels of an input that enters as it is are a switch between two formulas, and no curve; two
+    phases are one, too.
+    """
+    for wave, as_it_is in waves_in(candidate):
+        levels = num_distinct(wave.values(inputs).round(SAME_PHASE)[:, None], FEWEST_PHASES)
+        if levels < FEWEST_PHASES and not (levels == 2 and as_it_is):
+            return False
+    for index in np.flatnonzero(candidate.used_inputs()):
+        bends = num_bends(candidate, index)
+        levels = num_distinct(inputs[:, [index]], bends + 2)
+        a_switch = levels == 2 and bends == 1 and (candidate.exponents[:, index] <= 1).all()
+        if 1 < levels < bends + 2 and not a_switch:
+            return False
+    return True
+
+
+def waves_in(candidate: Candidate) -> Iterator[tuple[Function, bool]]:
+    """Yield all sines and cosines of a formula, and whether they enter a sum as they are."""
+    for index, function in enumerate(candidate.functions, candidate.num_inputs):
+        if function.name in ("sin", "cos"):
+            own = candidate.exponents[:, index]
+            powers = candidate.powers[candidate.coefficients[:, own != 0].any(1)]
+            yield function, bool((own[own != 0] == 1).all() and (powers == 1).all())
+        yield from ((inner, False) for inner, _ in waves_in(function.inner))
+
+
+def num_bends(candidate: Candidate, index: int) -> int:
+    """Return in how many ways a formula depends on an input: exponents, powers and functions.
+
+    Example:
+        >>> square = Candidate(
+        ...     exponents=np.array([[0.0], [1.0], [2.0]]), coefficients=np.ones((1, 3)),
+        ...     powers=np.ones(1),
+        ... )
+        >>> num_bends(square, 0)
+        2
+    """
+    plain = candidate.used_terms()
+    own = plain.exponents[:, index]
+    sums = plain.coefficients[:, own != 0].any(1) & ((plain.coefficients != 0).sum(1) > 1)
+    inner = [one.inner for one in plain.functions if one.inner.used_inputs()[index]]
+    total = len(np.unique(own[own != 0])) + np.count_nonzero(plain.powers[sums] != 1)
+    return int(total) + sum(1 + num_bends(one, index) for one in inner)
 
 
 def num_distinct(rows: Array, enough: int) -> int:
@@ -128,6 +191,53 @@ def meets_outermost(candidate: Candidate, inputs: Array, target: Array, unit: fl
     moved = np.sqrt(((by_number @ (right.T / values)) ** 2).sum(1))
     allowed = TIMES * (rounding(again, inputs[outer], target[outer], unit) + moved)
     return bool((np.abs(again.predict(inputs[outer]) - target[outer]) <= allowed).all())
+
+
+def leaves_rounding(candidate: Candidate, inputs: Array, target: Array, unit: float = UNIT) -> bool:
+    """Say whether what the formula leaves at its best numbers is as small as rounding is.
+
+    A row may be missed by several times its rounding, for nobody knows how it was computed. All of
+    them are not, unless the formula only approximates the law: with few digits some formula does.
+    """
+    few = slice(None, None, max(1, len(target) // MOST_REFITTED))
+    inputs, target = inputs[few], target[few]
+    weight = 1 / np.maximum(rounding(candidate, inputs, target, unit), 1e-300)
+    again = refitted(candidate, inputs, target, free_constants(candidate), weight)
+    return bool(np.mean((weight * (again.predict(inputs) - target)) ** 2) <= LIKELY**2)
+
+
+def arguments_are_seen(
+    candidate: Candidate, inputs: Array, target: Array, unit: float = UNIT
+) -> bool:
+    """Say whether enough rows notice a change of what each function is a function of.
+
+    tanh(99 x) of rows that lie far from 0 is a step, whatever stands before x.
+    """
+    few = slice(None, None, max(1, len(target) // MOST_REFITTED))
+    inputs, target = inputs[few], target[few]
+    value = candidate.predict(inputs)
+    allowed = TIMES * rounding(candidate, inputs, target, unit)
+    for changed, num_constants in with_changed_arguments(candidate):
+        seen = ~(np.abs(changed.predict(inputs) - value) <= allowed)  # NaN is a change
+        if np.count_nonzero(seen) < ROWS_PER_CONSTANT * max(num_constants, 1):
+            return False
+    return True
+
+
+def with_changed_arguments(candidate: Candidate) -> Iterator[tuple[Candidate, int]]:
+    """Yield the formula with one function's argument changed, and how many numbers that has."""
+    for index, function in enumerate(candidate.functions):
+        inner = function.inner
+        larger = replace(
+            inner,
+            exponents=np.vstack((inner.exponents, np.zeros(inner.exponents.shape[1]))),
+            coefficients=block_diag(inner.coefficients, 1 + CHANGE),
+            powers=np.append(inner.powers, 1.0),
+        )
+        for changed, num in ((larger, inner.num_constants), *with_changed_arguments(inner)):
+            functions = list(candidate.functions)
+            functions[index] = replace(function, inner=changed)
+            yield replace(candidate, functions=tuple(functions)), num
 
 
 def numbers_are_known(
@@ -175,7 +285,7 @@ def num_redundant(candidate: Candidate, inputs: Array, free: NDArray[np.bool_]) 
 
 
 def written_rounding(columns: Array) -> float:
-    """Return the relative rounding of decimals that were written with 12 to 15 digits, else 0.
+    """Return the relative rounding of decimals that were written with 12 to 16 digits, else 0.
 
     Spreadsheets and many programs write 15 digits of the 17 that a float has: what they leave out
     is rounding as well.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -43,3 +44,19 @@ def block_sizes(ends: Tensor) -> list[int]:
         [2, 0, 2]
     """
     return ends.diff(prepend=ends.new_zeros(1)).tolist()
+
+
+def inverse(order: Tensor) -> Tensor:
+    """Return where each choice stands among the sorted rows.
+
+    Example:
+        >>> inverse(torch.tensor([1, 2, 0]))
+        tensor([2, 0, 1])
+    """
+    places = torch.arange(len(order), device=order.device)
+    return torch.empty_like(order).scatter_(0, order, places)
+
+
+def sum_choices(rows: Tensor, order: Tensor, num_choices: int) -> Tensor:
+    """Sum the rows of each token's choices."""
+    return F.embedding_bag(inverse(order).view(-1, num_choices), rows, mode="sum")

@@ -2,7 +2,8 @@
 
 All that happens to the tokens of one expert happens before the next one's turn: its block of rows
 stays in the processor's cache, and nothing as large as all chosen rows is ever allocated but the
-hidden layer.
+hidden layer. Half precision is the exception: there torch adds rows to rows so slowly that it is
+faster to keep the rows of all choices, and to sum them in the end.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from wug.functional.experts.assignment import block_sizes
+from wug.functional.experts.assignment import block_sizes, sum_choices
 from wug.functional.experts.backend import Backend, gradient_of_hidden
 
 
@@ -41,12 +42,46 @@ def outer(rows: Tensor, others: Tensor, ends: Tensor) -> Tensor:
     return result
 
 
+class Sum:
+    """The sum over a token's experts of what each of them makes of it.
+
+    Args:
+        order: Which choice each sorted row is.
+        num_choices: Of a token.
+        like: Has the device and dtype of the sum.
+        width: Of a row.
+    """
+
+    def __init__(self, order: Tensor, num_choices: int, like: Tensor, width: int) -> None:
+        self.order, self.num_choices = order, num_choices
+        self.at_once = like.dtype in (torch.bfloat16, torch.float16)
+        num_rows = len(order) if self.at_once else len(order) // num_choices
+        make = like.new_empty if self.at_once else like.new_zeros
+        self.rows = make(num_rows, width)
+        self.filled = 0
+
+    def add(self, tokens: Tensor, block: Tensor, matrix: Tensor) -> None:
+        """Add an expert's block of rows times its matrix; experts come in their order."""
+        if self.at_once:
+            end = self.filled + len(block)
+            torch.mm(block, matrix, out=self.rows[self.filled : end])
+            self.filled = end
+        else:
+            self.rows.index_add_(0, tokens, block.mm(matrix))
+
+    def total(self) -> Tensor:
+        """Return the sum, (token, width)."""
+        if self.at_once:
+            return sum_choices(self.rows, self.order, self.num_choices)
+        return self.rows
+
+
 def forward(
     x: Tensor, gates: Tensor, weight_in: Tensor, weight_out: Tensor, order: Tensor, ends: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the mixture of experts, and max(W_1 x, 0) of all sorted rows."""
     hidden = x.new_empty(len(order), weight_in.shape[2])
-    result = x.new_zeros(len(x), weight_out.shape[2])
+    result = Sum(order, gates.shape[1], x, weight_out.shape[2])
     sorted_rows = (order // gates.shape[1], gates.flatten()[order].unsqueeze(-1), hidden)
     for (tokens, gate, block), first, second in zip(
         blocks(ends, *sorted_rows), weight_in.unbind(), weight_out.unbind(), strict=True
@@ -54,8 +89,8 @@ def forward(
         if len(block):
             torch.mm(x.index_select(0, tokens), first, out=block).relu_()
             # The gate goes into the hidden layer, which is narrower than the output.
-            result.index_add_(0, tokens, (block * gate).mm(second))
-    return result, hidden
+            result.add(tokens, block * gate, second)
+    return result.total(), hidden
 
 
 def backward(
@@ -69,7 +104,8 @@ def backward(
     ends: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the gradients of x, gates, W_1 and W_2."""
-    of_x, of_gate = torch.zeros_like(x), gates.new_empty(gates.numel())
+    of_gate = gates.new_empty(gates.numel())
+    of_x = Sum(order, gates.shape[1], x, x.shape[1])
     of_in, of_out = torch.empty_like(weight_in), torch.empty_like(weight_out)
     sorted_rows = (order // gates.shape[1], gates.flatten()[order].unsqueeze(-1), hidden, of_gate)
     matrices = zip(
@@ -86,9 +122,9 @@ def backward(
         torch.mm((block * gate).t(), gradients, out=of_second)
         of_hidden = gradient_of_hidden(gradients.mm(second.t()), gate, block, block_gate)
         torch.mm(x.index_select(0, tokens).t(), of_hidden, out=of_first)
-        of_x.index_add_(0, tokens, of_hidden.mm(first.t()))
+        of_x.add(tokens, of_hidden, first.t())
     of_gates = torch.empty_like(of_gate).scatter_(0, order, of_gate)
-    return of_x, of_gates.view_as(gates), of_in, of_out
+    return of_x.total(), of_gates.view_as(gates), of_in, of_out
 
 
 def problem(device: torch.device, dtype: torch.dtype) -> str | None:

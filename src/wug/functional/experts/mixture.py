@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from wug.functional.experts.assignment import sort_by_expert
+from wug.functional.experts.assignment import inverse, sort_by_expert, sum_choices
 from wug.functional.experts.backend import Outer, Product, gradient_of_hidden
 from wug.functional.experts.backends import BACKENDS, choose_backend
 from wug.functional.experts.product import autocast, expert_product
@@ -67,22 +67,6 @@ def expert_mixture(
     rows = expert_product(hidden.flatten(0, 1)[order], weight_out, ends, backend=chosen)
     summed: Tensor = rows[back].unflatten(0, index.shape).sum(1)
     return summed
-
-
-def inverse(order: Tensor) -> Tensor:
-    """Return where each choice stands among the sorted rows.
-
-    Example:
-        >>> inverse(torch.tensor([1, 2, 0]))
-        tensor([2, 0, 1])
-    """
-    places = torch.arange(len(order), device=order.device)
-    return torch.empty_like(order).scatter_(0, order, places)
-
-
-def sum_choices(rows: Tensor, order: Tensor, num_choices: int) -> Tensor:
-    """Sum the rows of each token's choices."""
-    return F.embedding_bag(inverse(order).view(-1, num_choices), rows, mode="sum")
 
 
 def forward_by_products(
