@@ -28,6 +28,7 @@ from wug.experiments.csordas2023._masks import (
     by_layer,
     masking,
     mean_of,
+    random_masks,
     share,
     train_all,
     under_masks,
@@ -108,7 +109,8 @@ def measure_masks(
     data: dict[str, list[Any]] = {pair: how.data(tasks[pair]) for pair in PAIRS}
     ends = outer(masks["both"].kept)
     every = masks["both"] | ~masks["both"]
-    shown: dict[str, Mask | None] = {"full": None, **masks}
+    own = {pair: masks[pair] for pair in PAIRS}
+    shown: dict[str, Mask | None] = {"full": None, **masks, **random_masks(own)}
     for pair in PAIRS:
         inverse = ~masks[pair]
         shown |= {
@@ -125,7 +127,7 @@ def measure_masks(
     for name, mask in masks.items():
         found[f"kept_{name}"] = mask.share
     finite = {name: value for name, value in found.items() if math.isfinite(value)}
-    return {**finite, **by_layer({pair: masks[pair] for pair in PAIRS})}
+    return {**finite, **by_layer(own)}
 
 
 def each(
