@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
-from wug.report.charts import BLUE, Chart, diverging, field, heat_map, ordered, tips
+from wug.report.charts import BLUE, Chart, diverging, field, heat_map, ordered, switch, tips
 from wug.report.markup import Markup, data_table, markup, slug, tag
 from wug.report.mask_records import Masked, masked_cells
 from wug.report.page import Page, PageKind, attempted
@@ -27,9 +28,17 @@ SHARING = (
     "Which share of the weights that a function keeps of a layer other functions keep, too, mean "
     "over networks; layers in the order of the network's parameters."
 )
+ANSWERS = (
+    "Answers to pictures of the class of a row, in per cent, under the mask of all classes: the "
+    "confusion matrix that the changes below start from."
+)
 CHANGE = (
     "Change of the answers to pictures of the class of a row, in points of per cent, when the "
     "weights that only this class needs are gone. The diagonal is what the class loses."
+)
+CHANGES = (
+    "Change of the whole confusion matrix, in points of per cent, when the weights that only class "
+    "{gone} needs are gone. Other rows should stay as they are."
 )
 OPEN = "How likely gates are open when a mask is found: 0 is closed, 1 is open. Mean over networks."
 FIELDS = ("row", "column", "text", "colour")
@@ -61,7 +70,13 @@ def index(runs: list[tuple[RunSource, list[Masked]]]) -> Markup:
 def body(run: RunSource, found: list[Masked]) -> Markup:
     """Return the charts of each cell."""
     panels = [
-        tag("div", [chart.to_html() for chart in charts(one)], data_title=one.name) for one in found
+        tag(
+            "div",
+            [chart.to_html() for chart in charts(one)],
+            switch("Class that is gone ", change_charts(one)),
+            data_title=one.name,
+        )
+        for one in found
     ]
     return markup(
         [
@@ -76,8 +91,8 @@ def body(run: RunSource, found: list[Masked]) -> Markup:
 def charts(found: Masked) -> list[Chart]:
     """Return what can be drawn of a cell."""
     makers = (
-        (found.matrix, matrix_chart), (found.sharing, sharing_chart), (found.change, change_chart),
-        (found.bins, bins_chart),
+        (found.matrix, matrix_chart), (found.sharing, sharing_chart),
+        (found.answers, answers_chart), (found.change, own_change_chart), (found.bins, bins_chart),
     )  # fmt: skip
     return [draw(found) for there, draw in makers if there]
 
@@ -140,22 +155,70 @@ def sharing_chart(found: Masked) -> Chart:
     )  # fmt: skip
 
 
-def change_chart(found: Masked) -> Chart:
-    """Return the change of the confusion matrix, a row for each class that is gone."""
-    classes = sorted({answer for row in found.change.values() for answer in row})
-    rows = [
-        (str(gone), str(answer), f"{100 * value:+.0f}", round(100 * value, 1))
-        for gone, answers in sorted(found.change.items())
-        for answer, value in sorted(answers.items())
-    ]
-    spec = heat_map(
-        [str(gone) for gone in sorted(found.change)], list(map(str, classes)), diverging(100),
-        "abs(datum.colour) < 60", {"row": "class", "column": "answer", "text": "change"},
+def answers_chart(found: Masked) -> Chart:
+    """Return the confusion matrix under the mask of all classes."""
+    return class_chart(
+        found, "answers", "Answers under the mask of all classes", ANSWERS, found.answers,
+        {"range": ["#ffffff", BLUE], "domain": [0, 100]}, "datum.colour < 60", ".0f",
     )  # fmt: skip
+
+
+def own_change_chart(found: Masked) -> Chart:
+    """Return how the answers to a class change, a row for each class that is gone."""
+    own = {gone: rows[gone] for gone, rows in found.change.items() if gone in rows}
+    return class_chart(
+        found, "change", "Answers without a class's own weights", CHANGE, own, diverging(100),
+        "abs(datum.colour) < 60", "+.0f",
+    )  # fmt: skip
+
+
+def change_charts(found: Masked) -> list[Chart]:
+    """Return the change of the whole confusion matrix, a chart for each class that is gone."""
+    return [
+        class_chart(
+            found, f"change-{gone}", f"Class {gone}", CHANGES.format(gone=gone), rows,
+            diverging(100), "abs(datum.colour) < 60", "+.0f",
+        )
+        for gone, rows in sorted(found.change.items())
+    ]  # fmt: skip
+
+
+def class_chart(
+    found: Masked,
+    name: str,
+    title: str,
+    about: str,
+    matrix: Mapping[int, Mapping[int, float]],
+    scale: Mapping[str, Any],
+    light: str,
+    form: str,
+) -> Chart:
+    """Return class x answer, in per cent.
+
+    Args:
+        found: The cell.
+        name: Of the chart.
+        title: Of the chart.
+        about: What it shows.
+        matrix: Class -> answer -> share.
+        scale: From per cent to colours.
+        light: Vega's test for squares that need black letters.
+        form: How a number is written in its square.
+    """
+    answers = sorted({answer for row in matrix.values() for answer in row})
+    rows = [
+        (str(one), str(answer), f"{100 * value:{form}}", round(100 * value, 1))
+        for one, row in sorted(matrix.items())
+        for answer, value in sorted(row.items())
+    ]
+    tip = {"row": "class", "column": "answer", "text": "per cent"}
+    spec = heat_map(
+        [str(one) for one in sorted(matrix)], list(map(str, answers)), scale, light, tip
+    )
     return Chart(
-        name=slug(f"{found.name}-change"), title="Answers without a class's own weights",
-        about=f"{CHANGE} {networks(found)}", spec=spec, fields=FIELDS,
-        headings=("class", "answer", "change in points", ""), rows=rows, max_width=620,
+        name=slug(f"{found.name}-{name}"), title=title, about=f"{about} {networks(found)}",
+        spec=spec, fields=FIELDS, headings=("class", "answer", "per cent", ""), rows=rows,
+        max_width=620,
     )  # fmt: skip
 
 
@@ -192,6 +255,7 @@ def figures(sources: Sources) -> Iterator[Chart]:
     for run in sources.runs[:1]:
         for found in masked_cells(run):
             yield from charts(found)
+            yield from change_charts(found)
 
 
 PAGE = PageKind(
