@@ -9,9 +9,9 @@ from wug.study.claims import Cell, Entry, Table
 from wug.study.judgements import Verdict, negate
 from wug.study.predicates import (
     better,
-    exceeds,
     error_above,
     error_below,
+    exceeds,
     full_success,
     hardly_any_succeed,
     larger_lead,
