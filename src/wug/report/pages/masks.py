@@ -22,8 +22,18 @@ LEAD = (
 )
 MATRIX = (
     "Right answers in per cent, mean over networks. Columns are functions, rows the weights that "
-    "are left: all, those of a mask, or all but those of a mask (not)."
+    "are left: all, those of a mask, as many at random, or all but those of a mask. Hidden: they are "
+    "missing in hidden layers alone, and first and last layer have the mask of everything; free ends: "
+    "the same, first and last layer being whole."
 )
+# Beginnings of names of masks, and how they are written.
+PREFIXES = {
+    "hidden_not_": "hidden without {}",
+    "free_not_": "free ends, without {}",
+    "not_": "without {}",
+    "random_": "at random, as many as {}",
+}
+SHADES = {"range": ["#ffffff", BLUE], "domain": [0, 100], "interpolate": "rgb"}
 SHARING = (
     "Which share of the weights that a function keeps of a layer other functions keep, too, mean "
     "over networks; layers in the order of the network's parameters."
@@ -101,15 +111,21 @@ def mask_title(name: str) -> str:
     """Write the name of a mask.
 
     Example:
-        >>> mask_title("full"), mask_title("hidden_not_first")
-        ('all weights', 'hidden not first')
+        >>> mask_title("full"), mask_title("hidden_not_first"), mask_title("add")
+        ('all weights', 'hidden without first', 'mask of add')
     """
-    return "all weights" if name == "full" else name.replace("_", " ")
+    if name == "full":
+        return "all weights"
+    for prefix, words in PREFIXES.items():
+        if name.startswith(prefix):
+            return words.format(name.removeprefix(prefix).replace("_", " "))
+    return f"mask of {name.replace('_', ' ')}"
 
 
 def matrix_chart(found: Masked) -> Chart:
     """Return functions x masks."""
-    names = sorted(found.matrix, key=lambda name: name != "full")[:MOST_MASKS]
+    order = {name: (name != "full", name.count("_"), name) for name in found.matrix}
+    names = sorted(order, key=order.__getitem__)[:MOST_MASKS]
     rows = [
         (mask_title(name), function, f"{100 * value:.1f}", round(100 * value, 1))
         for name in names
@@ -117,7 +133,7 @@ def matrix_chart(found: Masked) -> Chart:
     ]
     spec = heat_map(
         list(map(mask_title, names)), found.functions,
-        {"range": ["#ffffff", BLUE], "domain": [0, 100]}, "datum.colour < 60",
+        SHADES, "datum.colour < 60",
         {"row": "weights", "column": "function", "text": "right in %"},
     )  # fmt: skip
     return Chart(
@@ -159,7 +175,7 @@ def answers_chart(found: Masked) -> Chart:
     """Return the confusion matrix under the mask of all classes."""
     return class_chart(
         found, "answers", "Answers under the mask of all classes", ANSWERS, found.answers,
-        {"range": ["#ffffff", BLUE], "domain": [0, 100]}, "datum.colour < 60", ".0f",
+        SHADES, "datum.colour < 60", ".0f",
     )  # fmt: skip
 
 
