@@ -22,9 +22,9 @@ LEAD = (
 )
 MATRIX = (
     "Right answers in per cent, mean over networks. Columns are functions, rows the weights that "
-    "are left: all, those of a mask, as many at random, or all but those of a mask. Hidden: they are "
-    "missing in hidden layers alone, and first and last layer have the mask of everything; free ends: "
-    "the same, first and last layer being whole."
+    "are left: all, those of a mask, as many at random, or all but those of a mask. Hidden: they "
+    "are missing in hidden layers alone, first and last layer have the mask of everything; free "
+    "ends: the same, but first and last layer are whole."
 )
 # Beginnings of names of masks, and how they are written.
 PREFIXES = {
