@@ -37,7 +37,9 @@ def test_masks_page_and_files(file, tmp_path, capsys):
     save_file({n: v.contiguous() for n, v in model.state_dict().items()}, weights)
     command = ["masks", str(file), "--out", str(out), "--weights", str(weights), "--steps", "3"]
     assert main([*command, "--seeds", "1"]) == 0
-    assert "P_specialize" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "P_specialize" in said and "one seed: no interval" in said
+    assert said.count("mask of shuffled labels") == said.count("other weights resampled") == 2
     found = json.loads((out / "masks.json").read_text())
     assert found["functions"] == ["a", "b"] and set(found["controls"]["a"]) >= {"shuffled"}
     page = (out / "index.html").read_text()

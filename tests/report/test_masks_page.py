@@ -12,6 +12,7 @@ FOUND = {
     "sharing": {"a": {"w": 0.5, "v": float("nan")}, "<b>": {"w": 0.2, "v": 0.0}},
     "layers": {"w": 6, "v": 4}, "shares": [0.0, 1.0],
     "curves": {"a": [0.0, 1.0], "random": [0.0, 1.0]}, "areas": {"a": 0.5, "random": 0.5},
+    "overlaps": {"a, <b>": {"iou": 0.125, "io_min": 0.375}},
     "controls": {"a": {"shuffled": 0.1, "seed_iou": 0.95}, "<b>": {"shuffled": 0.125}},
 }  # fmt: skip
 
@@ -19,7 +20,8 @@ FOUND = {
 def test_shows_matrix_controls_and_sharing():
     page = masks_html(FOUND)
     assert "<b>" not in page and "&lt;b&gt;" in page
-    for text in ("75.0 %", "70.0 to 80.0", "12.5", "95.0", "mask of shuffled labels", "<polyline"):
+    for text in ("75.0 %", "70.0 to 80.0", "12.5", "95.0", "mask of shuffled labels", "<polyline",
+                 "37.5", "IoMin"):  # fmt: skip
         assert text in page
     assert page.count('<rect class="bar"') == 4
 
@@ -29,7 +31,7 @@ def test_one_function_without_controls():
         **FOUND, "functions": ["a"], "specialise": None, "reuse": None, "sharing": {},
         "controls": {"a": {}}, "curves": {},
     })  # fmt: skip
-    assert "No controls" in page and "<polyline" not in page
+    assert page.count("None of these controls") == 2 and "<polyline" not in page
 
 
 def test_percent():

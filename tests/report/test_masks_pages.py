@@ -20,7 +20,10 @@ OBSERVED: dict[str, Any] = {
     "add_under_not_add": 0.25, "other_of_add_under_mul": 0.5,
     "layer_0": "weights.0", "layer_1": "<b>weights.1</b>",
     "sharing_add_0": 0.5, "sharing_add_1": 0.125, "kept_add_0": 7.0,
-    "change_0_0": -0.5, "change_0_1": 0.5, "bin_00": 0.75, "bin_01": 0.25,
+    "answers_0_0": 0.9, "answers_0_1": 0.1, "answers_1_0": 0.0, "answers_1_1": 1.0,
+    "change_0_0_0": -0.5, "change_0_0_1": 0.5, "change_0_1_0": 0.0, "change_0_1_1": 0.0,
+    "change_1_0_0": 0.0, "change_1_0_1": 0.0, "change_1_1_0": 0.25, "change_1_1_1": -0.25,
+    "bin_00": 0.75, "bin_01": 0.25,
 }  # fmt: skip
 
 
@@ -46,7 +49,8 @@ def test_a_run_has_a_page_of_its_masks(tmp_path: Path) -> None:
     found = {page.path: page.body for page in make_pages(find_sources([folder]))[0]}
     assert {"masks.html", PAGE} <= set(found)
     for text in ("Functions under masks", "Shared weights by layer", "How open gates are",
-                 "Answers without a class", "2 networks"):  # fmt: skip
+                 "Answers without a class", "Answers under the mask of all", "2 networks",
+                 "Class that is gone"):  # fmt: skip
         assert text in found[PAGE]
     assert "<b>" not in found[PAGE]
     assert f'href="{PAGE}"' in found["run-demo~paper.html"]
@@ -83,13 +87,17 @@ def test_numbers_are_means_over_seeds(tmp_path: Path) -> None:
 
 
 def test_charts_are_drawn(tmp_path: Path) -> None:
-    drawn = figures(find_sources([fill(tmp_path / "demo" / "paper")]), page_kinds())
-    names = [name for name in drawn if name.startswith("fnn-numbers")]
-    assert len(names) == 4
+    charts = figures(find_sources([fill(tmp_path / "demo" / "paper")]), page_kinds())
+    names = [name for name in charts if name.startswith("fnn-numbers")]
+    assert len(names) == 7  # two of them for the classes that are gone
+    (own,) = (c.rows for c in charts.values() if c.title == "Answers without a class's own weights")
+    assert [row[:3] for row in own] == [
+        ("0", "0", "-50"), ("0", "1", "+50"), ("1", "0", "+25"), ("1", "1", "-25"),
+    ]  # fmt: skip
     vl_convert = pytest.importorskip("vl_convert")
     for name in names:
-        json.dumps(drawn[name].to_vega_lite(), allow_nan=False)
-        assert vl_convert.vegalite_to_svg(drawn[name].to_vega_lite()).startswith("<svg")
+        json.dumps(charts[name].to_vega_lite(), allow_nan=False)
+        assert vl_convert.vegalite_to_svg(charts[name].to_vega_lite()).startswith("<svg")
 
 
 def test_other_runs_have_no_such_page(tmp_path: Path, by_hand: SimpleNamespace) -> None:

@@ -11,6 +11,7 @@ from wug.study.predicates import (
     better,
     error_above,
     error_below,
+    exceeds,
     full_success,
     hardly_any_succeed,
     larger_lead,
@@ -36,6 +37,19 @@ def ours(successes: int, trials: int = 25, name: str = "ours") -> Entry:
 
 def theirs(successes: int, trials: int = 25, name: str = "theirs") -> Entry:
     return Entry(name, Cell(successes, trials), exact=True)
+
+
+def test_one_measure_above_another():
+    def entry(**measures):
+        found = {n: Estimate(*numbers, "by hand", 5) for n, numbers in measures.items()}
+        return Entry("fnn", Cell(1, 1, found), exact=False)
+
+    apart = entry(early=(0.3, 0.2, 0.4), late=(0.1, 0.0, 0.15))
+    assert exceeds(apart, "early", "late").verdict is HELD
+    assert exceeds(apart, "late", "early").verdict is BROKEN
+    near = entry(early=(0.3, 0.2, 0.4), late=(0.1, 0.0, 0.25))
+    assert exceeds(near, "early", "late").verdict is UNDECIDED
+    assert exceeds(MISSING, "early", "late").verdict is UNDECIDED
 
 
 MISSING = Entry("missing", None, exact=False)

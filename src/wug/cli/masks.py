@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -65,6 +66,9 @@ def masks(
             f"masks: {file} must define model(), functions() and loss; it lacks "
             f"{', '.join(lacking)}."
         )
+    for name in ("model", "functions", "truth"):
+        if not callable(getattr(own, name, print)):
+            raise UserError(f"masks: {name} of {file} must be a function that returns it.")
     from wug.analysis.masks.controls import CONTROLS
     from wug.analysis.masks.find import find_masks
     from wug.report.masks_page import masks_html
@@ -84,12 +88,39 @@ def masks(
     found.save(out / "masks.safetensors")
     write_atomic(out / "masks.json", json.dumps(_finite(plain), indent=1).encode())
     write_atomic(out / "index.html", masks_html(plain).encode())
-    for name, count in found.counts.items():
-        kept, score = count / plain["num_weights"], plain["matrix"][name][name]
-        print(f"{name}: {kept:.1%} of the weights, {score:.1%} right ({found.full[name]:.1%})")
-    if len(found.names) > 1:
-        print(f"P_specialize {found.specialise.value:.2f}, P_reuse {found.reuse.value:.2f}")
+    for line in summary(plain):
+        print(line)
     print(f"wrote {out / 'index.html'}")
+
+
+def summary(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what was found in a few lines, with the controls of each function.
+
+    Args:
+        found: What `FoundMasks.to_json` says.
+    """
+    from wug.report.masks_page import CONTROLS, percent
+
+    for name, count in found["counts"].items():
+        kept, score, full = (
+            count / found["num_weights"], found["matrix"][name][name], found["full"][name],
+        )  # fmt: skip
+        yield (
+            f"{name}: {percent(kept)} % of the weights, {percent(score)} % right "
+            f"(all weights {percent(full)} %)"
+        )
+        controls = [
+            f"{CONTROLS[key]} {percent(value)} %" for key, value in found["controls"][name].items()
+        ]
+        if controls:
+            yield f"  controls: {', '.join(controls)}"
+    for key, title in (("specialise", "P_specialize"), ("reuse", "P_reuse")):
+        if estimate := found[key]:
+            low, high = estimate["low"], estimate["high"]
+            known = low is not None and high is not None
+            interval = f" [{low:.2f}, {high:.2f}]" if known else " (one seed: no interval)"
+            value = estimate["value"]
+            yield f"{title} {'–' if value is None else f'{value:.2f}{interval}'}"
 
 
 def _load(model: Any, path: Path) -> None:

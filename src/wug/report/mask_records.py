@@ -1,8 +1,9 @@
 """What records say of masks: scores under them, sharing by layer, removed classes, gates.
 
 Tables on masks write plain numbers with plain names: ``add_under_mul`` (the score of a function
-under a mask), ``sharing_add_0`` (of a layer, which ``layer_0`` names), ``change_3_8`` (of answers
-to pictures of a class), ``bin_00`` (share of gates).
+under a mask), ``sharing_add_0`` (of a layer, which ``layer_0`` names), ``answers_3_8`` (how often a
+class is taken for another), ``change_5_3_8`` (of the same, when a class is gone), ``bin_00`` (share
+of gates).
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from wug.report.run_source import RunSource
 
 UNDER = re.compile(r"(\w+)_under_(\w+)")
 SHARED = re.compile(r"sharing_(\w+)_(\d{1,3})")
-REMOVED = re.compile(r"change_(\d{1,3})_(\d{1,3})")
+ANSWERED = re.compile(r"answers_(\d{1,3})_(\d{1,3})")
+REMOVED = re.compile(r"change_(\d{1,3})_(\d{1,3})_(\d{1,3})")
 BIN = re.compile(r"bin_(\d{1,3})")
 LAYER = re.compile(r"layer_(\d{1,3})")
-MOST_LAYERS, MOST_FUNCTIONS = 200, 20
+MOST_LAYERS, MOST_FUNCTIONS, MOST_CLASSES = 200, 20, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,8 @@ class Masked:
         matrix: Mask -> function -> score.
         layers: Names of layers by number.
         sharing: Function -> number of a layer -> share.
-        change: Class that is gone -> answer -> change.
+        answers: Class -> answer -> share, under the mask of all classes.
+        change: Class that is gone -> class -> answer -> change.
         bins: Number of a bin -> share of gates.
     """
 
@@ -47,13 +50,14 @@ class Masked:
     matrix: dict[str, dict[str, float]] = field(default_factory=dict)
     layers: dict[int, str] = field(default_factory=dict)
     sharing: dict[str, dict[int, float]] = field(default_factory=dict)
-    change: dict[int, dict[int, float]] = field(default_factory=dict)
+    answers: dict[int, dict[int, float]] = field(default_factory=dict)
+    change: dict[int, dict[int, dict[int, float]]] = field(default_factory=dict)
     bins: dict[int, float] = field(default_factory=dict)
 
     @property
     def shown(self) -> bool:
         """Whether there is anything to show."""
-        return bool(self.matrix or self.sharing or self.change or self.bins)
+        return any((self.matrix, self.sharing, self.answers, self.change, self.bins))
 
     @property
     def functions(self) -> list[str]:
@@ -104,8 +108,10 @@ def masked(
             found.matrix.setdefault(m[2], {})[m[1]] = value
         elif (m := SHARED.fullmatch(key)) and int(m[2]) < MOST_LAYERS:
             found.sharing.setdefault(m[1], {})[int(m[2])] = value
-        elif (m := REMOVED.fullmatch(key)) and max(int(m[1]), int(m[2])) < MOST_LAYERS:
-            found.change.setdefault(int(m[1]), {})[int(m[2])] = value
+        elif (m := ANSWERED.fullmatch(key)) and max(map(int, m.groups())) < MOST_CLASSES:
+            found.answers.setdefault(int(m[1]), {})[int(m[2])] = value
+        elif (m := REMOVED.fullmatch(key)) and max(map(int, m.groups())) < MOST_CLASSES:
+            found.change.setdefault(int(m[1]), {}).setdefault(int(m[2]), {})[int(m[3])] = value
         elif (m := BIN.fullmatch(key)) and int(m[1]) < MOST_LAYERS:
             found.bins[int(m[1])] = value
     return found

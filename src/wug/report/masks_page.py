@@ -10,21 +10,29 @@ from typing import Any
 from wug.report.fit_page import STYLE
 
 WIDTH, HEIGHT, MARGIN = 360, 220, 36
-CONTROLS = {
+# What should be worse than a mask, and what should not.
+CONTRASTS = {
     "shuffled": "mask of shuffled labels",
     "random_weights": "mask of weights in random order",
     "random_mask": "random mask of this size",
+}
+VARIANTS = {
     "others_zero": "other weights 0",
     "others_mean": "other weights at their mean",
     "others_resampled": "other weights resampled",
     "seed_iou": "overlap of seeds",
 }
+CONTROLS = CONTRASTS | VARIANTS
 MORE = """
 .bar { fill: var(--inside); }
 .c0 { stroke: var(--inside); } .c1 { stroke: var(--outside); } .c2 { stroke: #3a8f4d; }
 .c3 { stroke: #8a5fc0; } .random { stroke: var(--soft); stroke-dasharray: 4 3; }
 .curve { fill: none; stroke-width: 2; }
 td.cell { text-align: right; font-variant-numeric: tabular-nums; }
+thead th { text-align: right; }
+ul.card { padding-left: 1.8em; }
+.charts + .wide { margin-top: 1em; }
+svg.key { display: inline; width: 1.6em; height: 0.7em; margin-right: 0.5em; }
 """
 
 
@@ -44,12 +52,16 @@ def masks_html(found: Mapping[str, Any]) -> str:
         _matrix(found, names),
         "<h2>Controls</h2>",
         "<p>A mask can be found for almost anything. It says something if these are worse.</p>",
-        _controls(found, names),
+        _controls(found, names, CONTRASTS, "Right answers of each function in %"),
+        "<p>And it should matter little what stands for the other weights, or which seed it was."
+        "</p>",
+        _controls(found, names, VARIANTS, "Right answers, and overlap of the masks, in %"),
     ]
     if found.get("truth"):
         parts += ["<h2>Beside the truth</h2>", _truth(found, names)]
     if found.get("sharing"):
         parts += ["<h2>Weights that other functions need, too</h2>", _sharing(found, names)]
+        parts.append(_overlaps(found))
     if found.get("curves"):
         parts += ["<h2>How much is left with how many weights</h2>", _curves(found)]
     title = "Masks of " + ", ".join(names)
@@ -73,13 +85,17 @@ def percent(value: Any) -> str:
 
 
 def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("", *columns))
     body = "".join(
         f'<tr><th scope="row">{escape(first)}</th>'
         + "".join(f'<td class="cell">{escape(cell)}</td>' for cell in cells)
         + "</tr>"
         for first, *cells in rows
     )
+    return _whole_table(caption, columns, body)
+
+
+def _whole_table(caption: str, columns: Sequence[str], body: str) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("", *columns))
     return (
         f'<div class="wide"><table><caption>{escape(caption)}</caption><thead><tr>{head}</tr>'
         f"</thead><tbody>{body}</tbody></table></div>"
@@ -114,14 +130,25 @@ def _matrix(found: Mapping[str, Any], names: Sequence[str]) -> str:
     return _table("Right answers in %, mean over seeds", [*names, "weights in %"], rows)
 
 
-def _controls(found: Mapping[str, Any], names: Sequence[str]) -> str:
-    known = [key for key in CONTROLS if any(key in found["controls"][name] for name in names)]
+def _controls(
+    found: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, str], caption: str
+) -> str:
+    known = [key for key in kinds if any(key in found["controls"][name] for name in names)]
     if not known:
-        return "<p>No controls were asked for.</p>"
+        return "<p>None of these controls were asked for.</p>"
     rows = [["own mask", *(percent(found["matrix"][name][name]) for name in names)]]
     for key in known:
-        rows.append([CONTROLS[key], *(percent(found["controls"][n].get(key)) for n in names)])
-    return _table("Right answers of each function in %", names, rows)
+        rows.append([kinds[key], *(percent(found["controls"][n].get(key)) for n in names)])
+    return _table(caption, names, rows)
+
+
+def _overlaps(found: Mapping[str, Any]) -> str:
+    rows = [
+        [pair, percent(values["iou"]), percent(values["io_min"])]
+        for pair, values in found["overlaps"].items()
+    ]
+    columns = ["of all weights of both", "of the smaller mask"]
+    return _table("Overlap of two masks in % (IoU, IoMin)", columns, rows)
 
 
 def _truth(found: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -158,7 +185,7 @@ def _bars(found: Mapping[str, Any], name: str) -> str:
 
 
 def _curves(found: Mapping[str, Any]) -> str:
-    shares, lines = found["shares"], []
+    shares, lines, rows = found["shares"], [], []
     for index, (name, values) in enumerate(found["curves"].items()):
         points = " ".join(
             f"{MARGIN + share * (WIDTH - 2 * MARGIN):.1f},"
@@ -171,19 +198,28 @@ def _curves(found: Mapping[str, Any]) -> str:
             f'<polyline class="curve {kind}" points="{points}"><title>{escape(title)}</title>'
             "</polyline>"
         )
-    rows = [[name, percent(area)] for name, area in found["areas"].items()]
+        key = f'<svg class="key" viewBox="0 0 24 10"><path class="curve {kind}" d="M0,5H24"/></svg>'
+        rows.append(
+            f'<tr><th scope="row">{key}{escape(name)}</th>'
+            f'<td class="cell">{percent(found["areas"][name])}</td></tr>'
+        )
     caption = "Right answers over the share of weights, the most likely ones first; dashed: random"
-    figure = _figure("".join(lines), caption)
-    table = _table("Area below each curve", ["in %"], rows)
+    right, below = WIDTH - MARGIN, HEIGHT - MARGIN + 14
+    ends = (
+        f'<text x="{MARGIN}" y="{below}">no weights</text>'
+        f'<text x="{right}" y="{below}" text-anchor="end">all weights</text>'
+    )
+    figure = _figure("".join(lines), caption, ends)
+    table = _whole_table("Area below each curve", ["in %"], "".join(rows))
     return f"<div class='charts'>{figure}{table}</div>"
 
 
-def _figure(content: str, caption: str) -> str:
+def _figure(content: str, caption: str, further: str = "") -> str:
     left, right, bottom, top = MARGIN, WIDTH - MARGIN, HEIGHT - MARGIN, MARGIN
     axes = f'<path class="axis" d="M{left},{top}V{bottom}H{right}"/>'
     texts = (
         f'<text x="{left - 6}" y="{top + 4}" text-anchor="end">100</text>'
-        f'<text x="{left - 6}" y="{bottom}" text-anchor="end">0 %</text>'
+        f'<text x="{left - 6}" y="{bottom}" text-anchor="end">0 %</text>{further}'
     )
     return (
         f'<figure><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(caption)}">'

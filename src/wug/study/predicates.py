@@ -120,6 +120,13 @@ def clearly_below(first: Entry, second: Entry, measure: str, factor: float = 1.0
     return Judgement(verdict, (_both(first, second, measure),))
 
 
+def exceeds(entry: Entry, more: str, less: str) -> Judgement:
+    """Judge whether an entry has more of one measure than of another: intervals must lie apart."""
+    first, second = entry[more], entry[less]
+    verdict = decide(first.low > second.high, first.high < second.low)
+    return Judgement(verdict, (f"{_one(entry, more)}, {less} {second.value:.3g}",))
+
+
 def slower(first: Entry, second: Entry, factor: float = 1.0) -> Judgement:
     """Judge whether the first needs more than `factor` times the iterations of the second."""
     return larger(first, second, "solved_at", factor)

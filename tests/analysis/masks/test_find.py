@@ -144,6 +144,10 @@ def test_what_is_refused():
     model, data = nn.Linear(3, 2), [(torch.ones(4, 3), torch.zeros(4, dtype=torch.int64))]
     for functions, options, word in (
         ({}, {}, "at least one"),
+        ([1], {}, "must be a dict"),
+        ({"f": 3}, {}, "batches of 'f'"),
+        ({"f": data}, {"score": lambda y, target: (y.argmax(-1) == target).sum()}, "0 and 1"),
+        ({"f": data}, {"truth": {"f": 3}}, "truth must be masks"),
         ({"f": data}, {"controls": ("none",)}, "controls"),
         ({"f": data}, {"method": "magic"}, "method"),
         ({"f": data}, {"seeds": (1, 1)}, "distinct"),
@@ -153,6 +157,17 @@ def test_what_is_refused():
         usual = {"steps": 1, "progress": False, "controls": (), "shares": ()}
         with pytest.raises(UserError, match=word):
             find_masks(model, functions, F.cross_entropy, **{**usual, **options})
+
+
+def test_a_loss_that_is_no_number_and_a_model_that_is_none():
+    data = {"f": [(torch.ones(4, 3), torch.zeros(4, dtype=torch.int64))]}
+    usual = {"steps": 1, "progress": False, "controls": (), "shares": ()}
+    with pytest.raises(UserError, match="one number"):
+        find_masks(nn.Linear(3, 2), data, lambda y, target: y, **usual)
+    with pytest.raises(UserError, match=r"nn\.Module; got NoneType"):
+        find_masks(None, data, F.cross_entropy, **usual)
+    with pytest.raises(UserError, match="loss must be a function"):
+        find_masks(nn.Linear(3, 2), data, 3, **usual)
 
 
 def test_one_function_alone_has_no_neighbours():

@@ -8,7 +8,13 @@ import torch.nn.functional as F
 from torch import nn
 
 from wug.analysis.masks.find import find_masks
+from wug.analysis.masks.sampling import initial_logit
+from wug.models.fnn import FNN
+from wug.models.lstm import LSTM
 from wug.models.ndr import NDR
+from wug.models.repeated_lstm import RepeatedLSTM
+from wug.models.resnet import ResNet
+from wug.models.simple_cnn import SimpleCNN
 from wug.models.transformer import Transformer
 from wug.training.kept_networks import load
 
@@ -44,13 +50,42 @@ def test_transformer_encoder_of_torch(granularity):
     assert "embedding.weight" not in found["f"].kept
 
 
-@pytest.mark.parametrize("make", [NDR, Transformer])
-def test_our_networks_on_sequences(make):
-    model = make(11, 3, features=8, hidden_features=8, num_heads=2)
+def check_that_the_loss_moves_gates(model, batch):
+    """With beta 0 nothing else moves them; a weight of 0 is the same with and without a gate."""
+    found = find_masks(model, {"f": [batch]}, F.cross_entropy, beta=0.0, **QUICK)
+    (logits,), params = found.logits["f"], dict(model.named_parameters())
+    still = [n for n, value in logits.items() if (value - initial_logit(0.9)).abs().max() < 1e-4]
+    assert all(not params[name].any() for name in still), still
+    assert len(logits) >= 3
+
+
+SEQUENCES = {
+    "ndr": lambda: NDR(11, 3, features=8, hidden_features=8, num_heads=2),
+    "transformer": lambda: Transformer(11, 3, features=8, hidden_features=8, num_heads=2),
+    "lstm": lambda: LSTM(11, 3, features=8),
+}
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_our_networks_on_sequences(name):
     lengths = torch.tensor([5, 1, 3, 4] * 2)
     batch = (tokens(), lengths, tokens()[:, 0] % 3)
-    found = find_masks(model, {"f": [batch]}, F.cross_entropy, **QUICK)
-    assert len(found["f"]) > 100
+    check_that_the_loss_moves_gates(SEQUENCES[name](), batch)
+
+
+VECTORS = {
+    "fnn": lambda: FNN(16, 3, hidden=(8, 8)),
+    "repeated_lstm": lambda: RepeatedLSTM(16, 3, features=8, num_layers=2, num_steps=2),
+    "simple_cnn": lambda: SimpleCNN(16, 3, widths=(2, 2, 4, 4)),
+    "resnet": lambda: ResNet(16, 3, depth=8, widths=(2, 2, 4)),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_our_networks_on_vectors_and_pictures(name):
+    generator = torch.Generator().manual_seed(0)
+    batch = (torch.randn(8, 16, generator=generator), tokens()[:, 0] % 3)
+    check_that_the_loss_moves_gates(VECTORS[name](), batch)
 
 
 class Pictures(nn.Module):
@@ -76,7 +111,7 @@ def test_convolutions_and_batch_norm_keep_their_statistics():
 
 
 def test_a_model_of_hugging_face():
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    transformers = pytest.importorskip("transformers", reason="pip install transformers")
     config = transformers.GPT2Config(
         vocab_size=11, n_positions=8, n_embd=8, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0
     )

@@ -62,7 +62,15 @@ def test_properties_are_found(planted):
     assert found.reuse.value == pytest.approx(truth.reuse, abs=0.05)
 
 
-def test_sharing_is_found():
+def test_sharing_is_found(planted):
+    truth, found = planted
+    shared = total_sharing(list(truth.modules.values()))
+    for index in range(found.num_seeds):
+        masks = [truth.counted(mask) for mask in found.of_seed(index).values()]
+        assert total_sharing(masks) == pytest.approx(shared, abs=0.05)
+
+
+def test_how_much_is_shared_is_known():
     truth = shared_first_table()
     shared = total_sharing(list(truth.modules.values()))
     assert shared == pytest.approx(6 / (6 + 2 + 2 * 18))

@@ -59,6 +59,7 @@ def test_both_pairs_are_measured(make):
     how, task = double_add.MASKS["smoke"]["fnn"], DoubleAddition(asked="either")
     found = double_add.measure_masks(make(80, 40, **options), task, how=how, copied=False)
     assert {measure.path.split(".")[1] for measure in double_add.MEASURES} <= set(found)
+    assert {"first_under_random_first", "second_under_random_second"} <= set(found)
 
 
 def test_a_copied_pair_answers_alike():
@@ -91,11 +92,23 @@ def test_pictures_are_measured():
     network, task = SimpleCNN(64, 10, widths=(2, 2)), ImageClasses(evaluation_size=100)
     how = picture_masks("smoke", "cnn")
     found = class_removal.measure_classes(network, task, how=how, classes=(0, 1))
-    assert {"target_drop", "other_drop", "drop_1", "change_0_9"} <= set(found)
+    assert {"target_drop", "other_drop", "random_drop", "drop_1"} <= set(found)
+    # Rows of a confusion matrix sum to 1, those of a difference to 0.
+    assert sum(found[f"answers_3_{answer}"] for answer in range(10)) == pytest.approx(1)
+    assert sum(found[f"change_1_3_{answer}"] for answer in range(10)) == pytest.approx(0)
     found = mask_stability.measure_stability(network, task, how=how, num_pairs=1)
     assert 0 <= found["seed_iou"] <= 1
     pairs = mask_stability.chosen_pairs(10)
     assert len(pairs) == 10 and all(a != b for a, b in pairs)
+
+
+def test_a_mask_thinned_at_random_is_part_of_it():
+    generator = torch.Generator().manual_seed(0)
+    mask = Mask({"w": torch.arange(12).view(3, 4) % 2 == 0})
+    for number in (0, 4, 6, 9):  # it has six
+        like = Mask({"w": (torch.arange(12) < number).view(3, 4)})
+        found = class_removal.thinned(mask, like, generator)
+        assert found <= mask and found.count == min(number, 6)
 
 
 def test_halves_are_measured():

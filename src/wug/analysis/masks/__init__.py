@@ -5,6 +5,7 @@ from wug.analysis.masks.find import find_masks
 from wug.analysis.masks.finder import find_beta
 from wug.analysis.masks.found import FoundMasks
 from wug.analysis.masks.gates import Blocks
+from wug.analysis.masks.judging import confusion
 from wug.analysis.masks.mask import Mask, model_hash, random_mask, union
 from wug.analysis.masks.overlap import io_min, iou, sharing
 from wug.analysis.masks.sampling import ContinuousSparsification, GumbelSigmoid, HardConcrete
@@ -16,6 +17,7 @@ __all__ = [
     "GumbelSigmoid",
     "HardConcrete",
     "Mask",
+    "confusion",
     "find_beta",
     "find_masks",
     "io_min",

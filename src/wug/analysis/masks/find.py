@@ -35,6 +35,7 @@ from wug.analysis.masks.problem import (
     Stream,
     first_batches,
     is_pair,
+    require_problem,
     right_answers,
 )
 from wug.analysis.masks.sampling import WAYS, Way
@@ -156,12 +157,13 @@ def find_masks(
     References:
         csordas2023, csordas2021masks
     """
-    if not functions:
-        raise UserError("find_masks: functions must name at least one.")
+    require_problem(model, functions, loss)
     for name in controls:
         require_choice("find_masks", "controls", name, CONTROLS)
-    for name in truth or ():
+    for name, true in (truth or {}).items():
         require_choice("find_masks", "truth", name, list(functions))
+        if not isinstance(true, Mask):
+            raise UserError(f"find_masks: truth must be masks; got {type(true).__name__}.")
     if isinstance(method, str):
         require_choice("find_masks", "method", method, WAYS)
     names = chosen_parameters(

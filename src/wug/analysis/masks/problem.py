@@ -6,7 +6,7 @@ else is handed over as it is: ``loss(model, batch)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -21,6 +21,29 @@ Loss = Callable[..., Tensor]
 Score = Callable[..., Tensor]
 Stream = Iterable[Any] | Callable[[int], Any]
 """Batches one after the other, again and again; or a function from a step to its batch."""
+
+
+def require_problem(model: Any, functions: Any, loss: Any) -> None:
+    """Check what masks are to be found of.
+
+    Raises:
+        UserError: Something is of another kind.
+    """
+    if not isinstance(model, nn.Module):
+        raise UserError(f"find_masks: model must be an nn.Module; got {type(model).__name__}.")
+    if not callable(loss):
+        raise UserError(f"find_masks: loss must be a function; got {type(loss).__name__}.")
+    if not isinstance(functions, Mapping) or not functions:
+        raise UserError(
+            "find_masks: functions must be a dict that names at least one, such as {'add': "
+            f"loader}}; got {type(functions).__name__}{'' if functions else ' without any'}."
+        )
+    for name, stream in functions.items():
+        if not callable(stream) and not isinstance(stream, Iterable):
+            raise UserError(
+                f"find_masks: the batches of {name!r} must be a loader, a list, or a function of "
+                f"the step; got {type(stream).__name__}."
+            )
 
 
 def is_pair(batch: Any) -> bool:
@@ -130,6 +153,11 @@ def mean_score(model: nn.Module, data: Iterable[Any], score: Score) -> float:
         batch = to_device(batch, device)
         value = call(score, model, batch)
         rows = num_rows(batch)
+        if bool(((value < 0) | (value > 1)).any()):
+            raise UserError(
+                "find_masks: a score must lie between 0 and 1, for each row or as a mean; got "
+                f"{float(value.min()):.3g} to {float(value.max()):.3g}."
+            )
         size = value.numel() if value.dim() else rows
         total += float(value.double().mean()) * size
         number += size

@@ -20,7 +20,7 @@ from wug.analysis.masks.gates import Gates, masked_parameters
 from wug.analysis.masks.mask import Mask, model_hash
 from wug.analysis.masks.problem import Loss, call, cut_rows, num_rows, part, to_device
 from wug.analysis.masks.sampling import GumbelSigmoid, Way, initial_logit
-from wug.core.errors import require_at_least
+from wug.core.errors import UserError, require_at_least
 from wug.core.freed_memory import keep_freed_memory
 from wug.functional.fast_linear import FastLinear
 from wug.functional.streams import generator_for, random_bits, stream_key, to_unit
@@ -266,7 +266,12 @@ class MaskTraining:
 
     def _one(self, values: dict[str, Tensor], batch: Any) -> Tensor:
         loss: Tensor = self._apply({**self.rest, **values}, batch)
-        return loss
+        if loss.numel() != 1:
+            raise UserError(
+                "find_masks: the loss must be one number, such as a mean over rows; got the shape "
+                f"{tuple(loss.shape)}."
+            )
+        return loss.reshape(())
 
     def _at_once(self, masked: Nested, parts: Any, number: int) -> Nested:
         """Run all seeds and samples as one program."""

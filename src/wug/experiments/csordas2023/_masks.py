@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from wug.analysis.masks.finder import Finder, describe
 from wug.analysis.masks.gates import chosen_parameters, make_gates
 from wug.analysis.masks.judging import scores_under
-from wug.analysis.masks.mask import Mask
+from wug.analysis.masks.mask import Mask, random_mask
 from wug.analysis.masks.overlap import sharing_table
 from wug.analysis.masks.problem import Score, Stream
 from wug.analysis.masks.training import MaskTraining, Setting
-from wug.functional.streams import stream_key
+from wug.functional.streams import generator_for, stream_key
 from wug.records import Json
 from wug.stats.measures import Measure
 
@@ -130,6 +130,11 @@ def under_masks(
         for name, mask in masks.items()
         for function, value in scores_under(network, mask, data, score).items()
     }
+
+
+def random_masks(masks: Mapping[str, Mask]) -> dict[str, Mask | None]:
+    """Return ``random_<mask>`` -> as many weights of each parameter, drawn at random: a control."""
+    return {f"random_{n}": random_mask(m, generator_for("control", n)) for n, m in masks.items()}
 
 
 def by_layer(masks: Mapping[str, Mask]) -> dict[str, float | str]:

@@ -29,6 +29,7 @@ from wug.experiments.csordas2023._masks import (
     by_layer,
     masking,
     mean_of,
+    random_masks,
     share,
     train_all,
     under_masks,
@@ -36,9 +37,9 @@ from wug.experiments.csordas2023._masks import (
 from wug.experiments.csordas2023._number_masks import right
 from wug.stats.measures import Measure
 from wug.study.claims import Claim, Table
-from wug.study.judgements import Judgement, all_of, decide
+from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable, below_paper
-from wug.study.predicates import above, larger
+from wug.study.predicates import above, exceeds, larger
 from wug.study.trainings import Run, Training, registered
 from wug.tasks.modularity._digits import decode
 from wug.tasks.modularity.add_mul import OPERATIONS, AddMul
@@ -107,7 +108,8 @@ def measure_masks(
     streams = {name: how.stream(one, name) for name, one in tasks.items()}
     masks = {name: found.masks()[0] for name, found in train_all(finder, streams).items()}
     data: dict[str, list[Any]] = {name: how.data(tasks[name]) for name in OPERATIONS}
-    shown: dict[str, Mask | None] = {"full": None, **masks}
+    own = {name: masks[name] for name in OPERATIONS}
+    shown: dict[str, Mask | None] = {"full": None, **masks, **random_masks(own)}
     shown |= {f"not_{name}": ~masks[name] for name in OPERATIONS}
     found = under_masks(network, shown, data, right)
     for name in OPERATIONS:
@@ -118,7 +120,7 @@ def measure_masks(
     shares = {name: sharing(masks[name], [masks[OTHER[name]]]) for name in OPERATIONS}
     outer = [one[name] for one in shares.values() for name in ends]
     hidden = [value for one in shares.values() for name, value in one.items() if name not in ends]
-    add, mul = masks["add"], masks["mul"]
+    add, mul = own["add"], own["mul"]
     found |= {
         "sharing_outer": mean_of(outer),
         "sharing_hidden": mean_of(hidden),
@@ -129,7 +131,7 @@ def measure_masks(
         "weight_ratio": mul.count / max(add.count, 1),
     }
     finite = {name: value for name, value in found.items() if math.isfinite(value)}
-    return {**finite, **by_layer({"add": add, "mul": mul})}
+    return {**finite, **by_layer(own)}
 
 
 def _keeps(table: Table, *rows: str) -> Judgement:
@@ -143,13 +145,9 @@ def _instead(table: Table, row: str, kind: str) -> Judgement:
 
 
 def _outer_layers_share_more(table: Table, *rows: str) -> Judgement:
-    found = []
-    for name in rows:
-        entry = table.at(name, CHOSEN)
-        outer, hidden = entry["sharing_outer"], entry["sharing_hidden"]
-        verdict = decide(outer.low > hidden.high, outer.high < hidden.low)
-        found.append(Judgement(verdict, (f"{name}: {outer.value:.3g} and {hidden.value:.3g}",)))
-    return all_of(found)
+    return all_of(
+        exceeds(table.at(name, CHOSEN), "sharing_outer", "sharing_hidden") for name in rows
+    )
 
 
 OURS = "none: the paper says it of larger networks"

@@ -15,9 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from wug.analysis.masks.judging import confusion
+from wug.analysis.masks.mask import Mask
 from wug.experiments.csordas2023._masks import COMMON, Masking, share
 from wug.experiments.csordas2023._picture_masks import (
     CIFAR,
@@ -27,11 +30,12 @@ from wug.experiments.csordas2023._picture_masks import (
     picture_stream,
     picture_training,
 )
+from wug.functional.streams import generator_for
 from wug.sources.pictures import NUM_CLASSES
 from wug.study.claims import Claim
 from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable, below_paper
-from wug.study.predicates import above, below, larger
+from wug.study.predicates import above, below, exceeds, larger
 from wug.study.trainings import Run, Training
 from wug.tasks.modularity.image_classes import ImageClasses
 
@@ -41,6 +45,7 @@ TEXT = "csordas2023, section 3.4"
 MEASURES = (
     share("target_drop", "Loss of the class that is left out", "higher"),
     share("other_drop", "Largest loss of another class / loss of that class", "lower"),
+    share("random_drop", "Loss of the class if as many weights are left out at random", "lower"),
     share("control_accuracy", "Right under the mask of all classes"),
     share("full_accuracy", "Right with all weights"),
     share("kept_all", "Weights of all classes", "lower"),
@@ -69,26 +74,66 @@ def measure_classes(
     data = [(x, labels)]
     before = confusion(network, control.masks()[0], data, NUM_CLASSES)
     full = confusion(network, None, data, NUM_CLASSES)
-    drops, others, found = [], [], {}
+    drops, others, by_chance = [], [], []
+    found = _cells("answers", before)
     for one in classes:
         rest = replace(task, without=(one,))
         name = f"without {one}"
         trained = finder.train(name, picture_stream(rest, how.batch_size, name), pinned=pinned)
-        after = confusion(network, trained.masks()[0], data, NUM_CLASSES)
-        lost = (before - after).diagonal() / np.maximum(before.diagonal(), 1e-9)
+        mask = trained.masks()[0]
+        after = confusion(network, mask, data, NUM_CLASSES)
+        lost = relative_loss(before, after)
         drops.append(float(lost[one]))
         most = float(np.nanmax(np.delete(lost, one)))
         others.append(max(most, 0.0) / lost[one] if lost[one] > 0 else 1.0)
         found[f"drop_{one}"] = float(lost[one])
-        found |= {f"change_{one}_{k}": float(v) for k, v in enumerate((after - before)[one])}
+        found |= _cells(f"change_{one}", after - before)
+        control_mask = thinned(control.masks()[0], mask, generator_for("control", name))
+        random = confusion(network, control_mask, data, NUM_CLASSES)
+        by_chance.append(float(relative_loss(before, random)[one]))
     return {
         **found,
         "target_drop": float(np.mean(drops)),
         "other_drop": float(min(np.mean(others), 1.0)),
+        "random_drop": float(np.mean(by_chance)),
         "control_accuracy": float(np.nanmean(before.diagonal())),
         "full_accuracy": float(np.nanmean(full.diagonal())),
         "kept_all": control.masks()[0].share,
     }
+
+
+def relative_loss(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return which share of its right answers each class has lost.
+
+    Example:
+        >>> relative_loss(np.diag([1.0, 0.5]), np.diag([0.25, 0.5])).tolist()
+        [0.75, 0.0]
+    """
+    lost: NDArray[np.float64] = (before - after).diagonal() / np.maximum(before.diagonal(), 1e-9)
+    return lost
+
+
+def thinned(mask: Mask, like: Mask, generator: torch.Generator) -> Mask:
+    """Return a mask that keeps, of each parameter, as many weights as another, drawn at random.
+
+    Args:
+        mask: Whose weights are drawn from; one with fewer keeps them all.
+        like: How many.
+        generator: Source of the order.
+    """
+    kept = {}
+    for name, value in mask.kept.items():
+        chances = (1 + torch.rand(value.shape, generator=generator)) * value
+        number = min(like.counts[name], int(value.sum()))
+        chosen = torch.zeros(value.numel(), dtype=torch.bool)
+        chosen[chances.flatten().topk(number).indices] = True
+        kept[name] = chosen.view(value.shape)
+    return Mask(kept, mask.model)
+
+
+def _cells(name: str, matrix: NDArray[np.float64]) -> dict[str, float]:
+    """Return ``<name>_<class>_<answer>`` -> number, of classes that have examples."""
+    return {f"{name}_{i}_{k}": float(v) for (i, k), v in np.ndenumerate(matrix) if np.isfinite(v)}
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -131,9 +176,17 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "digits_have_weights_of_their_own",
-        "The same of MNIST, which is ours to ask: a digit loses more than any other.",
+        "The same of MNIST, which is ours to ask: another digit loses less than half as much.",
         "none",
         lambda t: all_of(below(t.at(r, "mnist"), 0.5, "other_drop") for r in CONVOLUTIONAL),
+    ),
+    Claim(
+        "digits_lose_more_than_by_chance",
+        "Ours to ask, too: a digit loses more than if as many weights are left out at random.",
+        "none",
+        lambda t: all_of(
+            exceeds(t.at(row, "mnist"), "target_drop", "random_drop") for row in CONVOLUTIONAL
+        ),
     ),
 )
 EVERY = tuple(range(NUM_CLASSES))

@@ -19,10 +19,10 @@ from torch import nn
 from wug.analysis.masks.mask import Mask
 from wug.experiments.csordas2023._masks import COMMON, Masking, share, under_masks
 from wug.experiments.csordas2023._number_masks import LAPTOP, TASKS, number_training, right
-from wug.study.claims import Claim, Table
-from wug.study.judgements import Judgement, all_of, decide
+from wug.study.claims import Claim
+from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable, below_paper
-from wug.study.predicates import above, below
+from wug.study.predicates import above, below, exceeds
 from wug.study.trainings import Run, Training
 
 MEASURES = (
@@ -51,16 +51,6 @@ def measure_halves(
     return {**found, "kept_all": mask.share}
 
 
-def _early_costs_more(table: Table) -> Judgement:
-    found = []
-    for task in TASKS:
-        entry = table.at("fnn", task)
-        early, late = entry["early_drop"], entry["late_drop"]
-        verdict = decide(early.low > late.high, early.high < late.low)
-        found.append(Judgement(verdict, (f"{task}: {early.value:.3g} and {late.value:.3g}",)))
-    return all_of(found)
-
-
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         "halves_fit_together",
@@ -83,7 +73,7 @@ CLAIMS: tuple[Claim, ...] = (
         "the_early_half_costs_more",
         "Masking the early half costs more than masking the late half.",
         "csordas2023, appendix B.2.2",
-        _early_costs_more,
+        lambda t: all_of(exceeds(t.at("fnn", task), "early_drop", "late_drop") for task in TASKS),
     ),
 )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from wug.report.charts import BLUE, SHADES, Chart, diverging, field, heat_map, ordered, tips
+from wug.report.charts import BLUE, SHADES, Chart, diverging, field, heat_map, ordered, switch, tips
 from wug.report.markup import Markup, markup, slug, tag
 from wug.report.mask_records import Masked, masked_cells
 from wug.report.page import Page, PageKind
@@ -22,15 +23,33 @@ LEAD = (
 )
 MATRIX = (
     "Right answers in per cent, mean over networks. Columns are functions, rows the weights that "
-    "are left: all, those of a mask, or all but those of a mask (not, or inverted)."
+    "are left: all, those of a mask, as many at random, or all but those of a mask. Hidden: they "
+    "are missing in hidden layers alone, first and last layer have the mask of everything; free "
+    "ends: the same, but first and last layer are whole."
 )
+# Beginnings of names of masks, and how they are written.
+PREFIXES = {
+    "hidden_not_": "hidden without {}",
+    "free_not_": "free ends, without {}",
+    "not_": "without {}",
+    "random_": "at random, as many as {}",
+}
+PER_CENT = {**SHADES, "domain": [0, 100]}
 SHARING = (
     "Which share of the weights that a function keeps of a layer other functions keep, too, mean "
     "over networks; layers in the order of the network's parameters."
 )
+ANSWERS = (
+    "Answers to pictures of the class of a row, in per cent, under the mask of all classes: the "
+    "confusion matrix that the changes below start from."
+)
 CHANGE = (
     "Change of the answers to pictures of the class of a row, in points of per cent, when the "
     "weights that only this class needs are gone. The diagonal is what the class loses."
+)
+CHANGES = (
+    "Change of the whole confusion matrix, in points of per cent, when the weights that only class "
+    "{gone} needs are gone. Other rows should stay as they are."
 )
 OPEN = "How likely gates are open when a mask is found: 0 is closed, 1 is open. Mean over networks."
 FIELDS = ("row", "column", "text", "colour")
@@ -45,7 +64,12 @@ def make(sources: Sources) -> Iterator[Page]:
 def body(run: RunSource) -> Markup:
     """Return the charts of each cell."""
     panels = [
-        tag("div", [chart.to_html() for chart in charts(found)], data_title=found.name)
+        tag(
+            "div",
+            [chart.to_html() for chart in charts(found)],
+            switch("Class that is gone ", change_charts(found)),
+            data_title=found.name,
+        )
         for found in masked_cells(run)
     ]
     return markup(
@@ -59,35 +83,45 @@ def body(run: RunSource) -> Markup:
 def charts(found: Masked) -> list[Chart]:
     """Return what can be drawn of a cell."""
     makers = (
-        (found.matrix, matrix_chart), (found.sharing, sharing_chart), (found.change, change_chart),
-        (found.bins, bins_chart),
+        (found.matrix, matrix_chart), (found.sharing, sharing_chart),
+        (found.answers, answers_chart), (found.change, own_change_chart), (found.bins, bins_chart),
     )  # fmt: skip
     return [draw(found) for there, draw in makers if there]
 
 
-def title(name: str, known: Mapping[str, str]) -> str:
-    """Return what a mask or function is called.
+def mask_title(name: str, known: Mapping[str, str]) -> str:
+    """Return what a mask is called: as the run's measures say, or in words for its name.
 
     Example:
-        >>> title("first", {"first": "Pair 1"}), title("full", {}), title("not_first", {})
-        ('Pair 1', 'all weights', 'not first')
+        >>> mask_title("first", {"first": "pair 1's mask"}), mask_title("full", {})
+        ("pair 1's mask", 'all weights')
+        >>> mask_title("hidden_not_first", {}), mask_title("add", {})
+        ('hidden without first', 'mask of add')
     """
-    plain = "all weights" if name == "full" else name.replace("_", " ")
-    return known.get(name, plain)
+    if name in known or name == "full":
+        return known.get(name, "all weights")
+    for prefix, words in PREFIXES.items():
+        if name.startswith(prefix):
+            return words.format(name.removeprefix(prefix).replace("_", " "))
+    return f"mask of {name.replace('_', ' ')}"
+
+
+def function_title(name: str, found: Masked) -> str:
+    """Return what a function is called."""
+    return found.function_titles.get(name, name.replace("_", " "))
 
 
 def matrix_chart(found: Masked) -> Chart:
     """Return functions x masks."""
-    masks = {name: title(name, found.mask_titles) for name in found.masks[:MOST_MASKS]}
-    functions = {name: title(name, found.function_titles) for name in found.functions}
+    masks = {name: mask_title(name, found.mask_titles) for name in found.masks[:MOST_MASKS]}
+    functions = {name: function_title(name, found) for name in found.functions}
     rows = [
         (masks[name], functions[function], f"{100 * value:.1f}", round(100 * value, 1))
         for name in masks
         for function, value in found.matrix[name].items()
     ]
     spec = heat_map(
-        list(masks.values()), list(functions.values()),
-        {**SHADES, "domain": [0, 100]}, "datum.colour < 60",
+        list(masks.values()), list(functions.values()), PER_CENT, "datum.colour < 60",
         {"row": "weights", "column": "function", "text": "right in %"},
     )  # fmt: skip
     return Chart(
@@ -102,7 +136,7 @@ def sharing_chart(found: Masked) -> Chart:
     numbers = sorted({place for shares in found.sharing.values() for place in shares})
     labels = {n: f"{n + 1} {found.layers.get(n, '')}".strip() for n in numbers}
     rows = [
-        (labels[n], title(function, found.function_titles), round(100 * shares[n], 1))
+        (labels[n], function_title(function, found), round(100 * shares[n], 1))
         for function, shares in found.sharing.items()
         for n in numbers
         if n in shares
@@ -125,22 +159,70 @@ def sharing_chart(found: Masked) -> Chart:
     )  # fmt: skip
 
 
-def change_chart(found: Masked) -> Chart:
-    """Return the change of the confusion matrix, a row for each class that is gone."""
-    classes = sorted({answer for row in found.change.values() for answer in row})
-    rows = [
-        (str(gone), str(answer), f"{100 * value:+.0f}", round(100 * value, 1))
-        for gone, answers in sorted(found.change.items())
-        for answer, value in sorted(answers.items())
-    ]
-    spec = heat_map(
-        [str(gone) for gone in sorted(found.change)], list(map(str, classes)), diverging(100),
-        "abs(datum.colour) < 60", {"row": "class", "column": "answer", "text": "change"},
+def answers_chart(found: Masked) -> Chart:
+    """Return the confusion matrix under the mask of all classes."""
+    return class_chart(
+        found, "answers", "Answers under the mask of all classes", ANSWERS, found.answers,
+        PER_CENT, "datum.colour < 60", ".0f",
     )  # fmt: skip
+
+
+def own_change_chart(found: Masked) -> Chart:
+    """Return how the answers to a class change, a row for each class that is gone."""
+    own = {gone: rows[gone] for gone, rows in found.change.items() if gone in rows}
+    return class_chart(
+        found, "change", "Answers without a class's own weights", CHANGE, own, diverging(100),
+        "abs(datum.colour) < 60", "+.0f",
+    )  # fmt: skip
+
+
+def change_charts(found: Masked) -> list[Chart]:
+    """Return the change of the whole confusion matrix, a chart for each class that is gone."""
+    return [
+        class_chart(
+            found, f"change-{gone}", f"Class {gone}", CHANGES.format(gone=gone), rows,
+            diverging(100), "abs(datum.colour) < 60", "+.0f",
+        )
+        for gone, rows in sorted(found.change.items())
+    ]  # fmt: skip
+
+
+def class_chart(
+    found: Masked,
+    name: str,
+    title: str,
+    about: str,
+    matrix: Mapping[int, Mapping[int, float]],
+    scale: Mapping[str, Any],
+    light: str,
+    form: str,
+) -> Chart:
+    """Return class x answer, in per cent.
+
+    Args:
+        found: The cell.
+        name: Of the chart.
+        title: Of the chart.
+        about: What it shows.
+        matrix: Class -> answer -> share.
+        scale: From per cent to colours.
+        light: Vega's test for squares that need black letters.
+        form: How a number is written in its square.
+    """
+    answers = sorted({answer for row in matrix.values() for answer in row})
+    rows = [
+        (str(one), str(answer), f"{100 * value:{form}}", round(100 * value, 1))
+        for one, row in sorted(matrix.items())
+        for answer, value in sorted(row.items())
+    ]
+    tip = {"row": "class", "column": "answer", "text": "per cent"}
+    spec = heat_map(
+        [str(one) for one in sorted(matrix)], list(map(str, answers)), scale, light, tip
+    )
     return Chart(
-        name=slug(f"{found.name}-change"), title="Answers without a class's own weights",
-        about=f"{CHANGE} {networks(found)}", spec=spec, fields=FIELDS,
-        headings=("class", "answer", "change in points", ""), rows=rows, max_width=620,
+        name=slug(f"{found.name}-{name}"), title=title, about=f"{about} {networks(found)}",
+        spec=spec, fields=FIELDS, headings=("class", "answer", "per cent", ""), rows=rows,
+        max_width=620,
     )  # fmt: skip
 
 
@@ -177,6 +259,7 @@ def figures(sources: Sources) -> Iterator[Chart]:
     for run in sources.runs[:1]:
         for found in masked_cells(run):
             yield from charts(found)
+            yield from change_charts(found)
 
 
 PAGE = PageKind(
