@@ -2,12 +2,13 @@
 
 The relative universal transformer at the thesis' size (128 features, 256 hidden, 8 heads, 3 layers,
 batch 256, dropout 0.1, cutoff 26) on the real mix of lengths, one thread. Plain: the equations as
-one would write them first, eager, float32, torch's dropout, every batch drawn at random and padded
-to its longest pair. Ours: batches of similar lengths, hashed dropout, in float32 and in mixed
-precision (bfloat16), of which training uses what the processor is faster with: without units for
-bfloat16 it is slower than float32. Both clip gradients and step with Adam. Bars: 2x in the faster
-precision against plain float32, 1.3x in float32 against float32. Times are of the process, so that
-others on the machine count less.
+one would write them first, eager, float32, torch's dropout, every batch padded to its longest pair.
+Ours: the same batches, cut into parts of similar lengths as the training loop does with
+`Plan(accumulation=4)`, hashed dropout, in float32 and in mixed precision (bfloat16), of which
+training uses what the processor is faster with: without units for bfloat16 it is slower than
+float32. Both clip gradients and step with Adam. Bars: 2x in the faster precision against plain
+float32, 1.3x in float32 against float32. Times are of the process, so that others on the machine
+count less.
 
     python benchmarks/scan_step.py
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 
 import torch
@@ -25,9 +26,11 @@ import tyro
 from torch import Tensor, nn
 
 from wug.functional.transduction import counted, decoder_inputs, decoder_targets
+from wug.interfaces.interface import Batch
+from wug.interfaces.transduction import TRANSDUCTION
 from wug.models.encoder_decoder import EncoderDecoder
 from wug.sources.pairs import PairSet
-from wug.sources.samplers import Bucketed
+from wug.sources.samplers import Drawn
 from wug.tasks.productivity.scan_length import ScanLength
 
 FEATURES, HIDDEN, HEADS, LAYERS, BATCH = 128, 256, 8, 3, 256
@@ -112,38 +115,38 @@ class PlainTransformer(nn.Module):
         return y @ self.target.weight.T + self.bias
 
 
-def make_step(model: nn.Module, mixed: bool) -> Callable[[PairSet], None]:
+def make_step(model: nn.Module, mixed: bool, parts: int) -> Callable[[Batch], None]:
     """Return what trains a model on a batch, once."""
     optimiser = torch.optim.Adam(model.parameters(), RATE)
     end = TASK.num_target_tokens
 
-    def run(batch: PairSet) -> None:
-        source, target = batch.source.long(), batch.target.long()
-        with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
-            logits = model(source, batch.source_lengths, decoder_inputs(target, end))
-        wanted = decoder_targets(target, batch.target_lengths, end)
-        inside = counted(batch.target_lengths, wanted.shape[1])
-        wanted = wanted.masked_fill(~inside, -100)
-        loss = F.cross_entropy(logits.float().flatten(0, 1), wanted.flatten())
+    def run(batch: Batch) -> None:
         optimiser.zero_grad()
-        loss.backward()
+        num_tokens = int((batch["target_lengths"] + 1).sum())
+        for part in TRANSDUCTION.split(batch, parts):
+            target, lengths = part["target"], part["target_lengths"]
+            with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+                logits = model(part["source"], part["source_lengths"], decoder_inputs(target, end))
+            wanted = decoder_targets(target, lengths, end)
+            wanted = wanted.masked_fill(~counted(lengths, wanted.shape[1]), -100)
+            rows = logits.float().flatten(0, 1), wanted.flatten()
+            (F.cross_entropy(*rows, reduction="sum") / num_tokens).backward()
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimiser.step()
 
     return run
 
 
-def batches(examples: PairSet, size: int, number: int, bucketed: bool) -> list[PairSet]:
-    """Return batches that stand for the mix of a whole pass, each no wider than its longest."""
-    generator = torch.Generator().manual_seed(0)
-    if bucketed:
-        choose = Bucketed().chooser(examples, size)
-        rows = torch.stack([choose({}, (0,), step) for step in range(len(examples) // size)])
-        rows = rows[examples.target_lengths[rows].float().mean(1).argsort()]
-        rows = rows[torch.linspace(0, len(rows) - 1, number).round().long()]
-    else:
-        rows = torch.randint(len(examples), (number, size), generator=generator)
-    return [examples[row].trimmed() for row in rows]
+def draw_batches(examples: PairSet, size: int, number: int) -> list[Batch]:
+    """Return batches of all lengths, each no wider than its longest pair."""
+    choose = Drawn().chooser(examples, size)
+    return [examples[choose({}, (0,), step)].to_batch() for step in range(number)]
+
+
+def mean_columns(batches: Sequence[Batch], parts: int) -> float:
+    """Return how many columns of the decoder a pair takes on average, padding included."""
+    cut = [part["target"] for batch in batches for part in TRANSDUCTION.split(batch, parts)]
+    return sum(len(ids) * (ids.shape[1] + 1) for ids in cut) / sum(map(len, cut))
 
 
 def main(
@@ -151,6 +154,7 @@ def main(
     repeats: int = 5,
     size: int = BATCH,
     number: int = 8,
+    parts: int = 4,
     smoke: bool = False,
 ) -> None:
     """Print the times of a step and their ratios.
@@ -159,7 +163,8 @@ def main(
         threads: Of torch.
         repeats: Measurements of each, in turn; their medians count.
         size: Pairs in a batch.
-        number: Batches of a measurement: of ours, from the shortest to the longest.
+        number: Batches of a measurement.
+        parts: That ours cut a batch into.
         smoke: Only see whether it runs, in seconds; the figures mean nothing.
     """
     if smoke:
@@ -171,20 +176,18 @@ def main(
     ours = {"features": FEATURES, "hidden_features": HIDDEN, "num_heads": HEADS,
             "num_layers": LAYERS, "dropout": DROPOUT}  # fmt: skip
     runs = {
-        "plain float32": (make_step(PlainTransformer(*sizes), mixed=False), False),
-        "ours float32": (make_step(EncoderDecoder(*sizes, **ours), mixed=False), True),
-        "ours bfloat16": (make_step(EncoderDecoder(*sizes, **ours), mixed=True), True),
+        "plain float32": make_step(PlainTransformer(*sizes), mixed=False, parts=1),
+        "ours float32": make_step(EncoderDecoder(*sizes, **ours), mixed=False, parts=parts),
+        "ours bfloat16": make_step(EncoderDecoder(*sizes, **ours), mixed=True, parts=parts),
     }
-    data = {bucketed: batches(examples, size, number, bucketed) for bucketed in (False, True)}
-    for bucketed, each in data.items():
-        widths = [batch.target.shape[1] + 1 for batch in each]
-        name = "similar lengths" if bucketed else "drawn at random"
-        print(f"{name}: {sum(widths) / len(widths):.1f} decoder columns on average")
+    data = draw_batches(examples, size, number)
+    for name, cut in (("plain", 1), ("ours", parts)):
+        print(f"{name}: {mean_columns(data, cut):.1f} decoder columns on average")
     times: dict[str, list[float]] = {name: [] for name in runs}
     for repeat in range(repeats + 1):
-        for name, (run, bucketed) in runs.items():
+        for name, run in runs.items():
             began = time.process_time()
-            for batch in data[bucketed]:
+            for batch in data:
                 run(batch)
             if repeat:  # the first one warms up
                 times[name].append((time.process_time() - began) / number)

@@ -1,6 +1,7 @@
 """What one pass with the right answers says of greedy answers, with and without an oracle."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import pytest
 import torch
@@ -63,6 +64,39 @@ def test_without_the_end_answers_are_cut_at_the_true_length():
     # The end is not in the loss, so how likely it is at the end does not matter.
     assert TRANSDUCTION.weights(Echo(), batch)["loss"] == 12 + 21
     assert TRANSDUCTION.weights(Echo(teach_end=False), batch)["loss"] == 21
+
+
+def test_parts_of_similar_lengths_hold_every_pair_once():
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.randint(1, 9, (2, 50), generator=generator)
+    wide = {
+        side: torch.randint(1, 5, (50, 8), generator=generator) for side in ("source", "target")
+    }
+    batch = {"number": torch.arange(50)}
+    for row, (side, ids) in enumerate(wide.items()):
+        batch[side] = ids * (torch.arange(8) < lengths[row, :, None])
+        batch[f"{side}_lengths"] = lengths[row]
+    parts = TRANSDUCTION.split(batch, 4)
+    assert torch.cat([part["number"] for part in parts]).sort().values.equal(batch["number"])
+    assert all(a["target_lengths"].max() <= b["target_lengths"].min() for a, b in pairwise(parts))
+    for part in parts:
+        for side in ("source", "target"):
+            width = int(part[f"{side}_lengths"].max())
+            assert part[side].equal(batch[side][part["number"], :width])
+    assert TRANSDUCTION.split(batch, 1) == [batch]
+    few = TRANSDUCTION.split({name: value[:2] for name, value in batch.items()}, 3)
+    assert [len(part["target"]) for part in few] == [1, 1, 0]
+
+
+def test_training_in_parts_is_training_on_the_whole():
+    options = {"features": 8, "hidden_features": 8, "num_heads": 2, "num_layers": 1, "dropout": 0}
+    curves = [
+        train("encoder_decoder", Echo(), steps=9, options=options, batch_size=12, evaluate_every=3,
+              engine="single", accumulation=parts)[0].curves
+        for parts in (1, 4)
+    ]  # fmt: skip
+    assert curves[1]["train"] == pytest.approx(curves[0]["train"], rel=1e-5)
+    assert len(set(curves[0]["train"])) == 3
 
 
 def test_label_smoothing_is_that_of_torch():

@@ -34,6 +34,15 @@ def teaches_end(task: Any) -> bool:
     return getattr(task, "teach_end", True)
 
 
+def trimmed(batch: Batch) -> Batch:
+    """Return a batch without the columns that are padding in all of its rows."""
+    cut = {}
+    for side in ("source", "target"):
+        widest = max([1, *batch[f"{side}_lengths"].tolist()])
+        cut[side] = batch[side][:, :widest]
+    return {**batch, **cut}
+
+
 class Transduction:
     """Write the target of each source.
 
@@ -65,6 +74,27 @@ class Transduction:
         fed = decoder_inputs(batch["target"], end)
         output = Output.of(network(batch["source"], batch["source_lengths"], fed))
         return output, decoder_targets(batch["target"], batch["target_lengths"], end)
+
+    def split(self, batch: Batch, parts: int) -> list[Batch]:
+        """Cut a batch into parts of similar lengths, each no wider than its longest pair.
+
+        A batch of all lengths is mostly padding; its parts are not, and their gradients add up to
+        the same.
+
+        Example:
+            >>> rows, lengths = torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1])
+            >>> batch = {"source": rows, "source_lengths": lengths,
+            ...     "target": rows, "target_lengths": lengths}
+            >>> [part["target"].tolist() for part in Transduction().split(batch, 2)]
+            [[[4]], [[1, 2, 3]]]
+        """
+        if parts == 1:
+            return [batch]
+        order = batch["target_lengths"].argsort(stable=True)
+        return [
+            trimmed({name: value[rows] for name, value in batch.items()})
+            for rows in order.tensor_split(parts)
+        ]
 
     def losses(self, task: Any, logits: Tensor, wanted: Tensor, batch: Batch) -> Tensor:
         """Return the loss of every token that is taught, 0 elsewhere."""

@@ -176,7 +176,9 @@ class Single:
         means = parts * self.ranks.world
         shares = {name: w if name in divisors else w / means for name, w in weights.items()}
         carried = split_rows(self.carried, parts)
-        for piece, state in zip(split_rows(batch, parts), carried, strict=True):
+        # An interface may know how parts have less padding than the whole.
+        cut = getattr(self.interface, "split", split_rows)
+        for piece, state in zip(cut(batch, parts), carried, strict=True):
             part = self.ranks.rows(piece)
             with summing_over_ranks(self.ranks.several):
                 terms, output = self._terms(part, state)

@@ -8,6 +8,7 @@ from wug.core import index
 from wug.experiments.csordas2023 import _sequences as sequences
 from wug.experiments.csordas2023.cogs import loss_growth
 from wug.experiments.csordas2023.convergence import converged, steps_to_share
+from wug.experiments.csordas2023.scan_length import stopping_share
 from wug.functional.transduction import oracle_match
 from wug.models.encoder_decoder import EncoderDecoder
 from wug.records import Record
@@ -32,8 +33,9 @@ BROKEN = {
 }
 # Sentences about what no table shows.
 OPEN = {
-    ("scan_length", "absolute_stops_wrongly"), ("cogs", "early_stopping_costs_half"),
-    ("cogs", "early_stopping_costs_accuracy"), ("cogs", "loss_grows"),
+    ("scan_length", "absolute_stops_wrongly"), ("scan_length", "most_of_the_gap_is_stopping"),
+    ("cogs", "early_stopping_costs_half"), ("cogs", "early_stopping_costs_accuracy"),
+    ("cogs", "loss_grows"),
     ("cogs", "bad_examples_make_the_loss_grow"), ("pcfg", "relative_transformers_crash"),
     ("mathematics", "relative_transformers_crash"),
 }  # fmt: skip
@@ -178,6 +180,33 @@ def test_growth_of_losses():
     assert found == {"loss": 2.0, "good": 0.0, "bad": 4.0}
     (claim,) = (c for c in EXPERIMENTS["cogs"].claims if c.key == "loss_grows")
     assert claim.evaluate(Table(cells)).verdict.value == "held"
+
+
+def ended(model, stopped, error):
+    test = {"stopped_wrongly": stopped, "error": error}
+    return Record(experiment="x", key={"model": model, "cutoff": "26", "seed": 0}, config={},
+                  seed=0, outcome={"final": {"test": test}})  # fmt: skip
+
+
+def test_how_much_of_the_gap_is_stopping():
+    absolute = [ended("universal", 0.5, 0.7), ended("universal", 0.4, 0.6)]
+    relative = [ended("relative_universal", 0.0, 0.1), ended("relative_universal", 0.1, 0.2)]
+    (cell,) = stopping_share([*absolute, *relative]).values()
+    share = cell["stopping_share"]
+    # Resamples take one seed twice, or both: all combinations of the means of either row.
+    assert share.value == pytest.approx(0.4 / 0.5)
+    assert (share.low, share.high) == (pytest.approx(0.3 / 0.4), pytest.approx(0.5 / 0.6))
+    (claim,) = (c for c in EXPERIMENTS["scan_length"].claims
+                if c.key == "most_of_the_gap_is_stopping")  # fmt: skip
+    assert claim.evaluate(Table({("universal", "26", "gap"): cell})).verdict.value == "held"
+    assert stopping_share(absolute) == {}
+    alone, unsure = (
+        absolute[:1] + relative[:1],
+        [*absolute, ended("universal", 0.0, 0.1), *relative],
+    )
+    for records in (alone, unsure):
+        (cell,) = stopping_share(records).values()
+        assert not np.isfinite(cell["stopping_share"].low)
 
 
 def test_convergence():

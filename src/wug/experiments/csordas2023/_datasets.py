@@ -111,18 +111,21 @@ COGS_SET = Dataset(
     scalings=ALL,
     task=lambda scale: COGS(most_of_a_type=2 if scale == "smoke" else 0),
     paper=COGS_SETTING.trained(policies=POLICIES, loss_curves=True),
+    # Untried; about 25 minutes of one core.
     laptop=laptop_setting(
-        sizes(64, 128, 4, 2), steps=3_000, rate=1e-3, evaluate_every=250, seeds=1, batch_size=32,
-        policies=POLICIES, loss_curves=True,
+        SMALL, steps=10_000, rate=6e-4, evaluate_every=500, seeds=1, policies=POLICIES,
+        loss_curves=True,
     ),
 )  # fmt: skip
 PCFG_SETTING = published_setting(
     sizes(512, 2048, 8, 6), steps=300_000, batch_size=64, rate=Constant(1e-4), clip=1.0,
     accumulation=4,
 )  # fmt: skip
+# Untried; about 25 minutes of one core. Functions stand in each other: more layers than elsewhere.
 PCFG_LAPTOP = laptop_setting(
-    SMALL, steps=6_000, rate=1e-3, evaluate_every=500, seeds=1, policies=POLICIES
-)
+    sizes(128, 256, 4, 4), steps=14_000, rate=6e-4, evaluate_every=500, seeds=1,
+    policies=POLICIES,
+)  # fmt: skip
 PCFG_PRODUCTIVITY = Dataset(
     name="PCFG Prod. split",
     scalings=ALL,

@@ -66,9 +66,9 @@ INITIAL = (
 )
 DEVIATIONS = "Published numbers are means; their standard deviations are in the source of a cell."
 LAPTOP = (
-    "At laptop scale batches are smaller, the optimiser is Muon at a rate that falls to zero at "
-    "the end, weights are averaged, and a training ends once OOD validation has been solved for a "
-    "while. Settings were chosen on OOD validation."
+    "At laptop scale batches are smaller and go through the network in two parts of similar "
+    "lengths, in mixed precision; the optimiser is Muon at a rate that falls to zero at the end, "
+    "weights are averaged, and a training ends once OOD validation has been solved for a while."
 )
 
 # What could pick the network of a training (section 4.2.2), beside its last step: IID validation
@@ -180,6 +180,8 @@ def laptop_setting(
         # Of all lengths: where all targets of a batch end at one place, the place is learnt.
         sampler=Drawn(),
         stopping=Stopping(patience=3),
+        accumulation=2,
+        precision="bfloat16",
         **changes,
     )
     return Setting(options=sizes, plan=plan, seeds=seeds)
