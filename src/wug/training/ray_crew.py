@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.core.errors import UserError, WorkError
+from wug.core.uninterrupted import uninterrupted
 from wug.records import Claim, RunStore, write_atomic
 from wug.records.segments import decode_segment
 from wug.training.crew import WORTH_COMPILING, num_cores, watch
@@ -317,7 +318,7 @@ class RayCrew:
             self.say(f"The worker of {name} died; it is sent out again.")
             self.submit(replace(out, tries=out.tries + 1))
             return
-        with out.lease:
+        with uninterrupted(), out.lease:  # else what has come home could be lost, or come twice
             del self.out[ref]
             self.report(name, parcel.news)
             for stem, data in parcel.networks.items():
