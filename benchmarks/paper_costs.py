@@ -4,7 +4,7 @@ For every kind of network and task of an experiment, one training step of a few 
 tensors that have shapes and no content, and its FLOPs are counted (torch's FlopCounterMode: matrix
 products, convolutions and attention; those of fused LSTMs are not seen). A network whose shapes
 depend on its content is run for real. Language models read text that is made up. A plan's steps,
-rows and seeds make the rest. Evaluations are left out.
+rows, seeds and stacked replicas make the rest. Evaluations are left out.
 
     python benchmarks/paper_costs.py [csordas2023] [--scale paper]
 """
@@ -28,7 +28,7 @@ from wug.interfaces.interface import Batch
 from wug.interfaces.registered import interface
 from wug.records import config_hash
 from wug.study.experiment import RunOptions
-from wug.training.engine import choose_engine, initial_module
+from wug.training.engine import initial_module
 from wug.training.plan import Lot, Registered
 
 BYTES_OF_A_PARAMETER = 16  # weight, gradient and two moments of Adam, in single precision
@@ -85,9 +85,6 @@ def costs(name: str, scale: Any, rows: int) -> dict[str, float]:
     found: dict[str, float] = defaultdict(float)
     known: dict[str, tuple[float, int] | None] = {}
     for lot in experiment.lots:
-        if choose_engine(lot) == "stacked":
-            found["lots of stacked replicas"] += 1
-            continue
         kind = kind_of(lot)
         if kind not in known:
             try:
@@ -101,8 +98,9 @@ def costs(name: str, scale: Any, rows: int) -> dict[str, float]:
             continue
         plan = lot.plan
         found["lots"] += 1
-        found["steps"] += plan.steps
-        found["flops"] += cost[0] * plan.batch_size * plan.steps
+        found["trainings"] += lot.num_replicas
+        found["steps"] += plan.steps * lot.num_replicas
+        found["flops"] += cost[0] * plan.batch_size * plan.steps * lot.num_replicas
         found["largest network"] = max(found["largest network"], cost[1])
     return found
 

@@ -36,7 +36,7 @@ def build(target: str, checkout: Path, folder: Path, **environment: str) -> Path
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         command, cwd=checkout, env=inherited | environment, capture_output=True, text=True,
-        timeout=240,
+        timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     (built,) = folder.glob("*.tar.gz" if target == "sdist" else "*.whl")
@@ -65,7 +65,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
     done = subprocess.run(
-        [*pip, "--target", str(folder), str(wheel)], capture_output=True, text=True, timeout=240
+        [*pip, "--target", str(folder), str(wheel)], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return folder

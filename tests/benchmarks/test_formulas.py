@@ -22,7 +22,7 @@ AFFINE = CLEAN["affine-mixed"]
 
 def run(*arguments):
     command = [sys.executable, SCRIPT, "--methods", "linear", "--time", "5", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 def test_runs_and_resumes(tmp_path):

@@ -21,7 +21,7 @@ def test_all_scripts_are_here() -> None:
 def test_runs_at_its_smoke_size(script: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", FOLDER / script, "--smoke"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=240,
+        cwd=tmp_path, capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert any(character.isdigit() for character in done.stdout)
@@ -30,7 +30,7 @@ def test_runs_at_its_smoke_size(script: str, tmp_path: Path) -> None:
 def test_an_unknown_unit_is_one_sentence_with_the_nearest_names() -> None:
     done = subprocess.run(
         [sys.executable, FOLDER / "fleet.py", "--units", "nmuu"],
-        capture_output=True, text=True, timeout=240,
+        capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("fleet.py: unknown unit 'nmuu'; did you mean nmu")

@@ -7,6 +7,7 @@ import pytest
 from wug.cli.main import main
 from wug.records import read_run
 from wug.stats.comparison_table import make_table
+from wug.training.plan import ENDLESS
 
 MODEL = """
 import torch
@@ -46,7 +47,10 @@ def test_a_card_is_complete_and_in_time(tmp_path, monkeypatch, capsys):
             0 <= record.outcome["selected"]["test"]["accuracy"] <= 1
             and record.outcome["steps"] >= 1
         )
-        assert record.outcome["training_seconds"] < 60 * 0.05  # half of it each, and a step
+        # Half of the time each. That a training keeps to its time is tested in test_single.py, with
+        # a clock of its own: how long the last step takes depends on the machine.
+        assert record.config["plan"]["stopping"]["seconds"] == 60 * 0.05 / 2
+        assert record.outcome["steps"] < ENDLESS
     said = capsys.readouterr().out
     assert "mean" in said and "chance" in said and "Card: card.png" in said
     assert (folder / "card.svg").read_text(encoding="utf-8").startswith("<svg")

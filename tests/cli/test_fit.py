@@ -309,7 +309,7 @@ def test_help_and_bad_input_do_without_torch(verb: str, tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", script, verb], cwd=tmp_path, capture_output=True, text=True,
-        timeout=120,
+        timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert f"usage: wug {verb}" in done.stdout and "no.csv can't be read" in done.stderr

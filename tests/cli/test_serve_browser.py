@@ -1,10 +1,14 @@
 """wug serve in a real browser: runs that start meanwhile, curves that grow, a lab that answers."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -109,14 +113,21 @@ def test_a_run_that_is_started_now_appears_and_finishes(browser: Browser, root: 
     browser.run("window.sameVisit = true")
     out = root / "mistry2022.single_module" / "smoke"
     command = [sys.executable, "-m", "wug", "run", *SMOKE, "--out", str(out), "--workers", "1"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
         try:
+            # It waits for the browser, however slow that is.
+            while not list(out.glob("progress/*")):
+                assert process.poll() is None
+                time.sleep(0.02)
+            os.killpg(process.pid, signal.SIGSTOP)
             section = '[data-run="runs/mistry2022.single_module/smoke"]'
             browser.wait(f"document.querySelector('{section} progress')")
             assert "1 run at work" in browser.texts("#said")[0]
+            os.killpg(process.pid, signal.SIGCONT)
             browser.wait('document.querySelector(".finished a")', 300)
         finally:
-            process.terminate()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     assert browser.texts(".finished a")[0] == "mistry2022.single_module"
     assert browser.run("return window.sameVisit") is True and browser.complaints() == []
     browser.run('document.querySelector(".finished a").click()')

@@ -31,7 +31,7 @@ def run(*command, **environment):
     paths = {"PYTHONPATH": str(ROOT / "src"), "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
         [sys.executable, *command],
-        cwd=ROOT, env=os.environ | paths | environment, capture_output=True, text=True, timeout=120,
+        cwd=ROOT, env=os.environ | paths | environment, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -17,7 +17,7 @@ BLOCKS = dict(re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```$', TEXT, re.DOTALL
 def run(name: str, folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", BLOCKS[name]], cwd=folder, capture_output=True,
-        text=True, timeout=120,
+        text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -69,6 +69,8 @@ def remove_leftovers(path: Path) -> None:
     A temporary name says which process of which machine writes. Of other machines only what is old
     is removed.
     """
+    if not path.parent.exists():  # a pattern takes longer to make than to find nothing with
+        return
     for leftover in path.parent.glob(f".{path.name}.{'[0-9a-f]' * 24}.tmp"):
         mark = leftover.name[-28:-4]
         with suppress(OSError):

@@ -266,6 +266,10 @@ def update(
         latest = news.get(lot.name)
         if latest is None:
             continue
+        ended = latest["step"] >= latest["steps"] and latest.get("part") == latest.get("parts")
+        if lot.name not in bars and ended and len(bars) >= MOST_BARS:
+            done += lot.num_replicas * lot.plan.amount  # it would be taken away at once
+            continue
         if lot.name not in bars:
             bars[lot.name] = progress.add_task(lot.name, total=latest["steps"], rate="compiling")
         rate = per_second(latest["rate"]) if latest["rate"] else "compiling"

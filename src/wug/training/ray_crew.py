@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.core.errors import UserError, WorkError
+from wug.core.uninterrupted import uninterrupted
 from wug.records import Claim, RunStore, write_atomic
 from wug.records.segments import decode_segment
 from wug.training.crew import WORTH_COMPILING, num_cores, watch
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 # How often a lot is sent out, if its workers die.
 TRIES = 5
-# Lots that wait in the cluster beyond those that run there.
-QUEUED = 32
+# Lots that wait in the cluster beyond those that run: enough for short ones between two looks.
+QUEUED = 100
 LETTER_SECONDS = 10.0
 # What is cancelled may clear up for so long.
 GENTLE_SECONDS = 5.0
@@ -193,7 +194,7 @@ class RayCrew:
         self.task = ray.remote(
             num_cpus=cluster.cores_per_lot, num_gpus=cluster.gpus_per_lot, max_retries=0
         )(errand_on_worker)
-        self.looked = 0.0
+        self.looked = self.slots = 0.0
         self.asked: Any = None
 
     def step(self) -> bool:
@@ -202,6 +203,7 @@ class RayCrew:
         Raises:
             WorkError: A lot failed, or its workers died again and again.
         """
+        self.slots = self.ray.cluster_resources().get("CPU", 1.0) / self.cluster.cores_per_lot
         self.read_letters()
         while self.bring_home():
             self.send_out()
@@ -244,10 +246,9 @@ class RayCrew:
 
     def send_out(self) -> None:
         """Send lots out until enough of them wait in the cluster."""
-        slots = self.ray.cluster_resources().get("CPU", 1.0) / self.cluster.cores_per_lot
         tried = False
         for lot in list(self.waiting):
-            if len(self.out) >= 2 * slots + QUEUED:
+            if len(self.out) >= 2 * self.slots + QUEUED:
                 return
             if is_finished(lot, self.finished):
                 self.waiting.remove(lot)
@@ -317,7 +318,7 @@ class RayCrew:
             self.say(f"The worker of {name} died; it is sent out again.")
             self.submit(replace(out, tries=out.tries + 1))
             return
-        with out.lease:
+        with uninterrupted(), out.lease:  # else what has come home could be lost, or come twice
             del self.out[ref]
             self.report(name, parcel.news)
             for stem, data in parcel.networks.items():
