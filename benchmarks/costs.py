@@ -1,11 +1,11 @@
 """How long does each table take? Processor minutes per scale, for `wug list experiments`.
 
 What ships says it by its records: the seconds of all trainings, each on one core. For the rest a
-few steps and one evaluation of some of its lots are timed on one thread, compiled as a run would
-compile them, and multiplied: an estimate, and marked as one. A step whose batch is large is timed
-with a part of it, masks by a few of their steps; lots that were not timed take as long per step as
-the nearest one that was. Evaluations at paper scale are left out, as they are rare. Where none of
-that is possible (data that is not here), the reason is kept instead. Results are kept in
+few steps of some of its lots are timed on one thread, compiled as a run would compile them, and
+multiplied: an estimate, and marked as one. A step whose batch is large is timed with a part of it,
+an evaluation with one batch of each split, masks by a few of their steps; lots that were not timed
+take as long per step as the nearest one that was. Where none of that is possible (data that is not
+here), the reason is kept instead. Results are kept in
 src/wug/costs.json as they come; what is there is not timed again unless it is asked for by name.
 
     python benchmarks/costs.py [EXPERIMENT ...] [--scales laptop paper] [--seconds 60] [--smoke]
@@ -40,9 +40,9 @@ from wug.training.programs import can_compile
 
 FILE = Path(__file__).parents[1] / "src" / "wug" / "costs.json"
 SCALES = ("laptop", "paper")
-MOST_LOTS = 3
-# Rows that a step of a single network is tried with first, and how long one may take.
-FEW_ROWS, LONG_STEP = 4, 1.0
+MOST_LOTS = 2
+# Rows that a step of a single network is tried with first, and how long steps are timed.
+FEW_ROWS, LONG_STEP = 4, 0.5
 MASK_STEPS = (1, 4)
 # What a processor clock can tell apart, in seconds.
 CLOCK = 1e-3
@@ -110,12 +110,12 @@ class Stopwatch:
         self.compiled = compiled
         self.known: dict[str, float] = {}
 
-    def seconds(self, lot: Lot, evaluating: bool) -> float:
+    def seconds(self, lot: Lot) -> float:
         """Return the processor seconds that a lot takes, from a few of its steps."""
         plan = lot.plan
         compiled = self.compiled and plan.steps >= WORTH_COMPILING
         stacked = choose_engine(lot) == "stacked"
-        kind = f"{lot.build} {lot.task} {plan.batch_size} {evaluating} {lot.num_replicas}"
+        kind = f"{lot.build} {lot.task} {plan.batch_size} {lot.num_replicas}"
         if " at 0x" in kind or kind not in self.known:
             rows = plan.batch_size
             if not stacked:
@@ -124,7 +124,7 @@ class Stopwatch:
                 rows = max(tried, min(rows, int(LONG_STEP / per_row)))
             timed = lot if rows == plan.batch_size else shrunk(lot, rows)
             step, training = self.step(timed, LONG_STEP, compiled and stacked)
-            evaluation = cpu(partial(training.evaluate, {})) if evaluating else 0.0
+            evaluation = evaluation_seconds(training)
             self.known[kind] = step * plan.batch_size / rows + evaluation / plan.evaluate_every
         return plan.steps * self.known[kind] + mask_seconds(lot)
 
@@ -140,6 +140,36 @@ class Stopwatch:
                 break
         steps = max(training.clock.step - first, 1)
         return (time.process_time() - began) / steps, training
+
+
+class FirstParts:
+    """A source that has one batch of each split.
+
+    Args:
+        source: The whole one.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the whole one has."""
+        return getattr(self.source, name)
+
+    def num_parts(self, split: str) -> int:
+        """Return one, or none of none."""
+        return min(int(self.source.num_parts(split)), 1)
+
+
+def evaluation_seconds(training: Training) -> float:
+    """Return the seconds of an evaluation, from one batch of each split."""
+    engine: Any = training.engine
+    whole, few = engine.source, FirstParts(engine.source)
+    splits = [split for split in training.watched if few.num_parts(split)]
+    engine.source = few
+    one_of_each = cpu(partial(engine.evaluate, splits))
+    engine.source = whole
+    return one_of_each / max(len(splits), 1) * sum(whole.num_parts(split) for split in splits)
 
 
 def shrunk(lot: Lot, rows: int) -> Lot:
@@ -176,16 +206,14 @@ def mask_seconds(lot: Lot) -> float:
     return lot.num_replicas * (few + per_step * how.setting.steps)
 
 
-def estimated_minutes(
-    lots: Sequence[Lot], known: dict[str, float], watch: Stopwatch, evaluating: bool
-) -> float:
+def estimated_minutes(lots: Sequence[Lot], known: dict[str, float], watch: Stopwatch) -> float:
     """Return the minutes that a table takes, from some of its lots and those known."""
     seconds = dict(known)
     ready = [i for i, lot in enumerate(lots) if not lot.needs and lot.name not in known]
     chosen = ready[:: max(len(ready) // MOST_LOTS, 1)][:MOST_LOTS]
     for i in chosen:
         try:
-            seconds[lots[i].name] = watch.seconds(lots[i], evaluating)
+            seconds[lots[i].name] = watch.seconds(lots[i])
         except TimeoutError:
             break
     timed = [i for i in chosen if lots[i].name in seconds]
@@ -210,7 +238,7 @@ def cost(
         return {"minutes": float(f"{sum(known.values()) / 60:.3g}"), "how": how}
     minutes = None if known else scaled_minutes(experiment, scale, other)
     if minutes is None and may_time:
-        minutes = estimated_minutes(lots, known, watch, scale != "paper")
+        minutes = estimated_minutes(lots, known, watch)
     return None if minutes is None else {"minutes": float(f"{minutes:.2g}"), "how": "estimated"}
 
 
