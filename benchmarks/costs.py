@@ -274,9 +274,7 @@ def main(
             continue
         known: dict[str, Any] = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
         found = known.setdefault(entry.key, {})
-        may_time = not shipped and (
-            "minutes" not in found.get(scale, {}) or entry.key in experiments
-        )
+        may_time = not shipped and (scale not in found or entry.key in experiments)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             told = cost(entry.key, scale, found, watch, may_time)

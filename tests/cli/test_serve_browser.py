@@ -308,3 +308,7 @@ def test_the_lab_reads_digits_that_are_drawn(browser: Browser, width: int) -> No
     assert numbers[1] == pytest.approx(2 * numbers[0], rel=1e-3)  # the same picture twice
     browser.screenshot("lab-digits", width)
     assert browser.fits(width) and browser.complaints() == []
+    # Who goes on while the network thinks can ask the next one.
+    browser.run("document.querySelector('.ask button').disabled = true")
+    choose(browser, "Image fold")
+    assert not browser.run("return document.querySelector('.ask button').disabled")
