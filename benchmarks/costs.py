@@ -4,8 +4,10 @@ What ships says it by its records: the seconds of all trainings, each on one cor
 few steps of some of its lots are timed on one thread, compiled as a run would compile them, and
 multiplied: an estimate, and marked as one. A step whose batch is large is timed with a part of it,
 an evaluation with one batch of each split, masks by a few of their steps; lots that were not timed
-take as long per step as the nearest one that was. Where none of that is possible (data that is not
-here), the reason is kept instead. Results are kept in
+take as long per step as the nearest one that was. Of large tables at paper scale docs/scale.md says
+how many operations they need (benchmarks/paper_costs.py counts them); they are divided by what a
+core does in a training. Where none of that is possible (data that is not here), the reason is kept
+instead. Results are kept in
 src/wug/costs.json as they come; what is there is not timed again unless it is asked for by name.
 
     python benchmarks/costs.py [EXPERIMENT ...] [--scales laptop paper] [--seconds 60] [--smoke]
@@ -14,12 +16,13 @@ src/wug/costs.json as they come; what is there is not timed again unless it is a
 from __future__ import annotations
 
 import json
+import re
 import resource
 import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,7 +41,12 @@ from wug.training.loop import Training
 from wug.training.plan import Lot
 from wug.training.programs import can_compile
 
-FILE = Path(__file__).parents[1] / "src" / "wug" / "costs.json"
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "src" / "wug" / "costs.json"
+# Rows of the table of docs/scale.md: name, perhaps a remark, lots, steps and operations.
+COUNTED = re.compile(r"^\| (\w+)(?:,[^|]*)? \| ([\d,]+) \| [^|]+ \| ([\d.e+]+) \|", re.M)
+# What a training gets of the speed of matrix products (benchmarks/ndr_step.py: 59 %).
+SHARE_OF_PRODUCTS = 0.5
 SCALES = ("laptop", "paper")
 MOST_LOTS = 2
 # Rows that a step of a single network is tried with first, and how long steps are timed.
@@ -96,6 +104,27 @@ def scaled_minutes(experiment: str, scale: Any, known: dict[str, Any]) -> float 
         if engines == {"stacked"} and sizes(lots) == sizes(others):
             return float(minutes) * sum(map(work, lots)) / sum(map(work, others))
     return None
+
+
+@cache
+def operations_per_second() -> float:
+    """Return how many operations of matrix products this core does in a second."""
+    size, number = 1024, 8
+    some = torch.ones(size, size)
+    torch.mm(some, some)
+    seconds = cpu(lambda: [torch.mm(some, some) for _ in range(number)])
+    return 2 * size**3 * number / max(seconds, CLOCK)
+
+
+def counted_minutes(experiment: str, lots: Sequence[Lot]) -> float | None:
+    """Return the minutes of a table whose operations were counted."""
+    text = (ROOT / "docs" / "scale.md").read_text("utf-8")
+    counted = {f"csordas2023.{name}": row for name, *row in COUNTED.findall(text)}
+    if experiment not in counted:
+        return None
+    some, operations = (float(number.replace(",", "")) for number in counted[experiment])
+    speed = SHARE_OF_PRODUCTS * operations_per_second()
+    return operations * len(lots) / some / speed / 60
 
 
 def work(lot: Lot) -> int:
@@ -184,12 +213,17 @@ def cpu(action: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
+def masked(lot: Lot) -> bool:
+    """Say whether masks of a lot's networks are found, too."""
+    return "how" in getattr(lot.observe, "keywords", {})
+
+
 def mask_seconds(lot: Lot) -> float:
     """Return the seconds in which masks of a lot's networks are found, from a few steps."""
-    how = getattr(lot.observe, "keywords", {}).get("how")
-    if how is None:
+    if not masked(lot):
         return 0.0
     observe: Any = lot.observe
+    how = observe.keywords["how"]
     network = initial_module(lot, lot.seeds[0])
     few, more = (
         cpu(
@@ -232,11 +266,16 @@ def cost(
 ) -> dict[str, Any] | None:
     """Return what a table costs at a scale, and how that is known; None if it was not timed."""
     lots = lots_of(experiment, scale)
+    if all(lot.plan.steps == 1 for lot in lots) and not shipped_seconds(experiment, scale, lots):
+        return {"how": "unknown", "why": "its time is not that of trainings"}
     known = shipped_seconds(experiment, scale, lots)
     if len(known) == len(lots):
         how = "measured" if all_shipped(experiment, scale, lots) else "estimated"
         return {"minutes": float(f"{sum(known.values()) / 60:.3g}"), "how": how}
     minutes = None if known else scaled_minutes(experiment, scale, other)
+    large = all(choose_engine(lot) == "single" and not masked(lot) for lot in lots)
+    if minutes is None and scale == "paper" and large:
+        minutes = counted_minutes(experiment, lots)
     if minutes is None and may_time:
         minutes = estimated_minutes(lots, known, watch)
     return None if minutes is None else {"minutes": float(f"{minutes:.2g}"), "how": "estimated"}
