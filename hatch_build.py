@@ -5,8 +5,10 @@ and weights, their numbers to as many digits as a float32 has, and the best netw
 column that has one, with eight bits for each weight of a matrix. All of it in full, traces and
 further runs are for `wug data get results`; their checksums are in the wheel.
 
-Pictures of the README and the project's addresses need to know where the project is: WUG_HOME says
-it when a release is built, such as https://host/owner/wug; without it there are no addresses.
+Pictures of the README and the project's addresses need to know where the project is. WUG_HOME says
+it when a release is built, such as https://host/owner/wug; else the origin of the clone does if it
+is on one of the hosts below, and for a wheel that is made from an sdist that sdist. Where nothing
+says it, there are no addresses.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -28,6 +32,12 @@ RESULTS = ROOT / "results"
 HOME = "WUG_HOME"
 LISTING = "files.json"
 DIGITS = 7
+# Hosts whose pages are at /blob/main and files at /raw/main.
+HOSTS = ("github.com", "gitlab.com")
+ORIGIN = re.compile(
+    r"(?:https?://|ssh://)?(?:[^@/]+@)?(?P<host>[\w.-]+)[:/](?P<path>[\w./-]+?)(?:\.git)?/?"
+)
+HOMEPAGE = re.compile(r"^Project-URL: Homepage, (\S+)$", re.M)
 # A link or picture of the README that leads to a file of the repository.
 RELATIVE = re.compile(r"\]\((?!https?:|#)([^)\s]+)\)")
 PICTURES = (".svg", ".png")
@@ -55,8 +65,7 @@ class Addresses(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         """Add the README and the addresses."""
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        home = os.environ.get(HOME, "").rstrip("/")
-        if home:
+        if home := home_of(Path(self.root)):
             text = RELATIVE.sub(lambda found: absolute(home, found), text)
             metadata["urls"] = {
                 "Homepage": home,
@@ -67,6 +76,31 @@ class Addresses(MetadataHookInterface):
         else:  # a picture that nobody can load says less than its words
             text = re.sub(r"^\[?!\[([^\]]*)\]\([^)]*\)(\]\([^)]*\))?$", r"*\1*", text, flags=re.M)
         metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+
+def home_of(root: Path) -> str:
+    """Return the address of the project: as told, of the clone's origin, or of the sdist."""
+    if HOME in os.environ:  # if it is empty there is none
+        return os.environ[HOME].rstrip("/")
+    if (root / ".git").exists():
+        asked = ["git", "-C", str(root), "remote", "get-url", "origin"]
+        with suppress(OSError):
+            origin = subprocess.run(asked, capture_output=True, text=True, check=False)
+            return public_address(origin.stdout.strip())
+    about = root / "PKG-INFO"
+    found = HOMEPAGE.search(about.read_text(encoding="utf-8")) if about.exists() else None
+    return found[1] if found else ""
+
+
+def public_address(origin: str) -> str:
+    """Return the page of a repository on a host that everybody can read, without names of users.
+
+    Example:
+        >>> public_address("git@github.com:owner/wug.git"), public_address("/home/me/wug")
+        ('https://github.com/owner/wug', '')
+    """
+    found = ORIGIN.fullmatch(origin)
+    return f"https://{found['host']}/{found['path']}" if found and found["host"] in HOSTS else ""
 
 
 def absolute(home: str, found: re.Match[str]) -> str:
@@ -129,4 +163,4 @@ def listing() -> dict[str, Any]:
         content = path.read_bytes()
         name, mark = path.relative_to(RESULTS).as_posix(), sha256(content).hexdigest()
         files.append({"path": name, "size": len(content), "sha256": mark})
-    return {"home": os.environ.get(HOME, "").rstrip("/"), "files": files}
+    return {"home": home_of(ROOT), "files": files}

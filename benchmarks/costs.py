@@ -1,11 +1,13 @@
 """How long does each table take? Processor minutes per scale, for `wug list experiments`.
 
 What ships says it by its records: the seconds of all trainings, each on one core. For the rest a
-few steps and one evaluation of some of its lots are timed on one thread, compiled as a run would
-compile them, and multiplied: an estimate, and marked as one. A step whose batch is large is timed
-with a part of it, masks by a few of their steps; lots that were not timed take as long per step as
-the nearest one that was. Evaluations at paper scale are left out, as they are rare. Where none of
-that is possible (data that is not here), the reason is kept instead. Results are kept in
+few steps of some of its lots are timed on one thread, compiled as a run would compile them, and
+multiplied: an estimate, and marked as one. A step whose batch is large is timed with a part of it,
+an evaluation with one batch of each split, masks by a few of their steps; lots that were not timed
+take as long per step as the nearest one that was. Of large tables at paper scale docs/scale.md says
+how many operations they need (benchmarks/paper_costs.py counts them); they are divided by what a
+core does in a training. Where none of that is possible (data that is not here), the reason is kept
+instead. Results are kept in
 src/wug/costs.json as they come; what is there is not timed again unless it is asked for by name.
 
     python benchmarks/costs.py [EXPERIMENT ...] [--scales laptop paper] [--seconds 60] [--smoke]
@@ -14,12 +16,13 @@ src/wug/costs.json as they come; what is there is not timed again unless it is a
 from __future__ import annotations
 
 import json
+import re
 import resource
 import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,11 +41,16 @@ from wug.training.loop import Training
 from wug.training.plan import Lot
 from wug.training.programs import can_compile
 
-FILE = Path(__file__).parents[1] / "src" / "wug" / "costs.json"
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "src" / "wug" / "costs.json"
+# Rows of the table of docs/scale.md: name, perhaps a remark, lots, steps and operations.
+COUNTED = re.compile(r"^\| (\w+)(?:,[^|]*)? \| ([\d,]+) \| [^|]+ \| ([\d.e+]+) \|", re.M)
+# What a training gets of the speed of matrix products (benchmarks/ndr_step.py: 59 %).
+SHARE_OF_PRODUCTS = 0.5
 SCALES = ("laptop", "paper")
-MOST_LOTS = 3
-# Rows that a step of a single network is tried with first, and how long one may take.
-FEW_ROWS, LONG_STEP = 4, 1.0
+MOST_LOTS = 2
+# Rows that a step of a single network is tried with first, and how long steps are timed.
+FEW_ROWS, LONG_STEP = 4, 0.5
 MASK_STEPS = (1, 4)
 # What a processor clock can tell apart, in seconds.
 CLOCK = 1e-3
@@ -98,6 +106,27 @@ def scaled_minutes(experiment: str, scale: Any, known: dict[str, Any]) -> float 
     return None
 
 
+@cache
+def operations_per_second() -> float:
+    """Return how many operations of matrix products this core does in a second."""
+    size, number = 1024, 8
+    some = torch.ones(size, size)
+    torch.mm(some, some)
+    seconds = cpu(lambda: [torch.mm(some, some) for _ in range(number)])
+    return 2 * size**3 * number / max(seconds, CLOCK)
+
+
+def counted_minutes(experiment: str, lots: Sequence[Lot]) -> float | None:
+    """Return the minutes of a table whose operations were counted."""
+    text = (ROOT / "docs" / "scale.md").read_text("utf-8")
+    counted = {f"csordas2023.{name}": row for name, *row in COUNTED.findall(text)}
+    if experiment not in counted:
+        return None
+    some, operations = (float(number.replace(",", "")) for number in counted[experiment])
+    speed = SHARE_OF_PRODUCTS * operations_per_second()
+    return operations * len(lots) / some / speed / 60
+
+
 def work(lot: Lot) -> int:
     """Return the steps of all replicas of a lot."""
     return lot.num_replicas * lot.plan.steps
@@ -110,12 +139,12 @@ class Stopwatch:
         self.compiled = compiled
         self.known: dict[str, float] = {}
 
-    def seconds(self, lot: Lot, evaluating: bool) -> float:
+    def seconds(self, lot: Lot) -> float:
         """Return the processor seconds that a lot takes, from a few of its steps."""
         plan = lot.plan
         compiled = self.compiled and plan.steps >= WORTH_COMPILING
         stacked = choose_engine(lot) == "stacked"
-        kind = f"{lot.build} {lot.task} {plan.batch_size} {evaluating} {lot.num_replicas}"
+        kind = f"{lot.build} {lot.task} {plan.batch_size} {lot.num_replicas}"
         if " at 0x" in kind or kind not in self.known:
             rows = plan.batch_size
             if not stacked:
@@ -124,7 +153,7 @@ class Stopwatch:
                 rows = max(tried, min(rows, int(LONG_STEP / per_row)))
             timed = lot if rows == plan.batch_size else shrunk(lot, rows)
             step, training = self.step(timed, LONG_STEP, compiled and stacked)
-            evaluation = cpu(partial(training.evaluate, {})) if evaluating else 0.0
+            evaluation = evaluation_seconds(training)
             self.known[kind] = step * plan.batch_size / rows + evaluation / plan.evaluate_every
         return plan.steps * self.known[kind] + mask_seconds(lot)
 
@@ -142,6 +171,36 @@ class Stopwatch:
         return (time.process_time() - began) / steps, training
 
 
+class FirstParts:
+    """A source that has one batch of each split.
+
+    Args:
+        source: The whole one.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the whole one has."""
+        return getattr(self.source, name)
+
+    def num_parts(self, split: str) -> int:
+        """Return one, or none of none."""
+        return min(int(self.source.num_parts(split)), 1)
+
+
+def evaluation_seconds(training: Training) -> float:
+    """Return the seconds of an evaluation, from one batch of each split."""
+    engine: Any = training.engine
+    whole, few = engine.source, FirstParts(engine.source)
+    splits = [split for split in training.watched if few.num_parts(split)]
+    engine.source = few
+    one_of_each = cpu(partial(engine.evaluate, splits))
+    engine.source = whole
+    return one_of_each / max(len(splits), 1) * sum(whole.num_parts(split) for split in splits)
+
+
 def shrunk(lot: Lot, rows: int) -> Lot:
     """Return a lot with smaller batches."""
     return replace(lot, plan=replace(lot.plan, batch_size=rows, accumulation=1))
@@ -154,12 +213,17 @@ def cpu(action: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
+def masked(lot: Lot) -> bool:
+    """Say whether masks of a lot's networks are found, too."""
+    return "how" in getattr(lot.observe, "keywords", {})
+
+
 def mask_seconds(lot: Lot) -> float:
     """Return the seconds in which masks of a lot's networks are found, from a few steps."""
-    how = getattr(lot.observe, "keywords", {}).get("how")
-    if how is None:
+    if not masked(lot):
         return 0.0
     observe: Any = lot.observe
+    how = observe.keywords["how"]
     network = initial_module(lot, lot.seeds[0])
     few, more = (
         cpu(
@@ -176,16 +240,14 @@ def mask_seconds(lot: Lot) -> float:
     return lot.num_replicas * (few + per_step * how.setting.steps)
 
 
-def estimated_minutes(
-    lots: Sequence[Lot], known: dict[str, float], watch: Stopwatch, evaluating: bool
-) -> float:
+def estimated_minutes(lots: Sequence[Lot], known: dict[str, float], watch: Stopwatch) -> float:
     """Return the minutes that a table takes, from some of its lots and those known."""
     seconds = dict(known)
     ready = [i for i, lot in enumerate(lots) if not lot.needs and lot.name not in known]
     chosen = ready[:: max(len(ready) // MOST_LOTS, 1)][:MOST_LOTS]
     for i in chosen:
         try:
-            seconds[lots[i].name] = watch.seconds(lots[i], evaluating)
+            seconds[lots[i].name] = watch.seconds(lots[i])
         except TimeoutError:
             break
     timed = [i for i in chosen if lots[i].name in seconds]
@@ -204,13 +266,18 @@ def cost(
 ) -> dict[str, Any] | None:
     """Return what a table costs at a scale, and how that is known; None if it was not timed."""
     lots = lots_of(experiment, scale)
+    if all(lot.plan.steps == 1 for lot in lots) and not shipped_seconds(experiment, scale, lots):
+        return {"how": "unknown", "why": "its time is not that of trainings"}
     known = shipped_seconds(experiment, scale, lots)
     if len(known) == len(lots):
         how = "measured" if all_shipped(experiment, scale, lots) else "estimated"
         return {"minutes": float(f"{sum(known.values()) / 60:.3g}"), "how": how}
     minutes = None if known else scaled_minutes(experiment, scale, other)
+    large = all(choose_engine(lot) == "single" and not masked(lot) for lot in lots)
+    if minutes is None and scale == "paper" and large:
+        minutes = counted_minutes(experiment, lots)
     if minutes is None and may_time:
-        minutes = estimated_minutes(lots, known, watch, scale != "paper")
+        minutes = estimated_minutes(lots, known, watch)
     return None if minutes is None else {"minutes": float(f"{minutes:.2g}"), "how": "estimated"}
 
 
@@ -246,9 +313,7 @@ def main(
             continue
         known: dict[str, Any] = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
         found = known.setdefault(entry.key, {})
-        may_time = not shipped and (
-            "minutes" not in found.get(scale, {}) or entry.key in experiments
-        )
+        may_time = not shipped and (scale not in found or entry.key in experiments)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             told = cost(entry.key, scale, found, watch, may_time)

@@ -5,6 +5,7 @@ Commands run in an empty folder, without the net, on what the wheel holds.
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -152,6 +153,34 @@ def test_with_an_address_everything_leads_there(unpacked_sdist: Path, tmp_path: 
     assert f"]({HOME}/raw/main/docs/assets/single_module.svg)" in text
     assert f"]({HOME}/blob/main/CONTRIBUTING.md)" in text
     assert "](docs/" not in text
+
+
+@pytest.mark.parametrize(
+    ("origin", "address"),
+    [
+        ("https://github.com/owner/wug.git", "https://github.com/owner/wug"),
+        ("https://me:secret@gitlab.com/group/part/wug", "https://gitlab.com/group/part/wug"),
+        ("git@github.com:owner/wug.git", "https://github.com/owner/wug"),
+        ("ssh://git@github.com/owner/wug.git", "https://github.com/owner/wug"),
+        ("https://code.example/wug.git", ""), ("/home/github.com/wug", ""), ("../wug", ""),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_clone_knows_where_it_is_from(
+    origin: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WUG_HOME", raising=False)
+    hooks = runpy.run_path(str(ROOT / "hatch_build.py"))
+    assert hooks["public_address"](origin) == address
+    (tmp_path / "PKG-INFO").write_text(f"Name: wug\nProject-URL: Homepage, {HOME}\n")
+    assert hooks["home_of"](tmp_path) == HOME  # a wheel of an sdist says what the sdist said
+    git = ["git", "-C", str(tmp_path)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    assert hooks["home_of"](tmp_path) == ""
+    subprocess.run([*git, "remote", "add", "origin", origin or "."], check=True)
+    assert hooks["home_of"](tmp_path) == address
+    monkeypatch.setenv("WUG_HOME", "")
+    assert hooks["home_of"](tmp_path) == ""
 
 
 def test_try(run: Wug) -> None:

@@ -295,8 +295,19 @@ document.querySelector(".drawing button").click();
 """
 
 
+# The places of the pad that are bright: column, row.
+LIGHT = """
+const pad = document.querySelector(".pad");
+const { data, width, height } = pad.getContext("2d").getImageData(0, 0, pad.width, pad.height);
+return [...Array(width * height).keys()].filter((i) => data[4 * i] > 99)
+  .map((i) => [i % width, Math.floor(i / width)]);
+"""
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_lab_reads_digits_that_are_drawn(browser: Browser, width: int) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
     open_page(browser, "lab.html", width)
     browser.wait("document.documentElement.dataset.lab !== undefined")
     choose(browser, "Image fold")
@@ -317,5 +328,18 @@ def test_the_lab_reads_digits_that_are_drawn(browser: Browser, width: int) -> No
     browser.wait("document.querySelectorAll('.pictures img').length === 2")
     numbers = [float(row) for row in browser.texts(".pictures tbody td:last-child")]
     assert numbers[1] == pytest.approx(2 * numbers[0], rel=1e-3)  # the same picture twice
+    style = "return getComputedStyle(document.querySelector('.shares.pictures')).display"
+    assert browser.run(style) == "table"
     browser.screenshot("lab-digits", width)
     assert browser.fits(width) and browser.complaints() == []
+    # A mouse draws where it is, although the page shows the pad larger than it is.
+    pad = browser.driver.find_element("css selector", ".pad")
+    drag = ActionChains(browser.driver).move_to_element_with_offset(pad, 0, -60)
+    drag.click_and_hold().move_by_offset(0, 120).release().perform()
+    light = browser.run(LIGHT)
+    assert min(column for column, _ in light) > 20 and max(column for column, _ in light) < 44
+    assert min(row for _, row in light) < 20 and max(row for _, row in light) > 44
+    # Who goes on while the network thinks can ask the next one.
+    browser.run("document.querySelector('.ask button').disabled = true")
+    choose(browser, "Image fold")
+    assert not browser.run("return document.querySelector('.ask button').disabled")

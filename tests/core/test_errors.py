@@ -19,7 +19,7 @@ def test_unknown_name_with_near_ones():
 
 
 def test_unknown_name_with_nothing_near():
-    assert str(unknown_name("task", "zzz", ["adt"])) == "unknown task 'zzz'; Known: adt."
+    assert str(unknown_name("task", "zzz", ["adt"])) == "unknown task 'zzz'. Known: adt."
 
 
 @given(st.integers(-5, 5), st.integers(-5, 5))

@@ -73,3 +73,12 @@ def test_odd_depths_are_refused():
         ResNet(9, 2, depth=109)
     with pytest.raises(UserError, match="widths"):
         ResNet(9, 2, widths=(1, 0))
+
+
+def test_channels_that_hardly_vary_have_no_negative_variance():
+    model = ResNet(64, 3, depth=8, widths=(2, 2, 2))
+    places, large = torch.tensor(100.0), torch.full((2,), 1e4)
+    some = {"places": places, "sum": places * large, "squares": places * large**2 * (1 - 1e-6)}
+    sums = {f"{name}_{i}": value for i in range(len(model.kernels)) for name, value in some.items()}
+    found = model.update(dict(model.named_buffers()), sums)
+    assert all((value >= 0).all() for name, value in found.items() if name.startswith("variance"))

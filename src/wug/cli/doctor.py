@@ -82,11 +82,12 @@ def findings() -> Iterator[Finding]:
         "" if free > LEAST_FREE_GB else "make room, or name another folder in WUG_CACHE",
     )
     sets = catalog().values()
-    here = [one.name for one in sets if all(find(file, one) for file in one.files)]
+    absent = [one.name for one in sets if not all(find(file, one) for file in one.files)]
     yield Finding(
         "data sets",
-        f"{len(here)} of {len(sets)} here: {', '.join(here) or 'none'}",
-        "" if len(here) == len(sets) else "wug data list says what each is and how to get it",
+        f"{len(sets) - len(absent)} of {len(sets)} here"
+        + (f", without {', '.join(absent)}" if absent else ""),
+        "wug data list says what each is and how to get it" if absent else "",
     )
     for extra, missing in sorted(missing_by_extra().items()):
         advice = f"pip install 'wug[{extra}]'" if missing else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -27,12 +28,15 @@ def duration(minutes: float) -> str:
     Example:
         >>> duration(0.2), duration(12.4), duration(150), duration(4000), duration(120_000)
         ('<1 min', '12 min', '2.5 h', '2.8 days', '83 days')
+        >>> duration(4_200_000)
+        '8.0 years'
     """
     if minutes < 1:
         return "<1 min"
     if minutes < 100:
         return f"{minutes:.0f} min"
-    number, unit = (minutes / 60, "h") if minutes < 60 * 48 else (minutes / 60 / 24, "days")
+    units = ((60, "h", 48), (60 * 24, "days", 1_000), (60 * 24 * 365, "years", math.inf))
+    number, unit = next((minutes / m, unit) for m, unit, most in units if minutes < m * most)
     return f"{number:.1f} {unit}" if number < 10 else f"{number:,.0f} {unit}"
 
 

@@ -34,10 +34,10 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
     names = sorted(known)
     parts = [one for one in names if name in one.split(".")]
     near = parts[:3] or get_close_matches(name, names, n=3)
-    hint = f" did you mean {' or '.join(near)}?" if near else ""
+    hint = f"; did you mean {' or '.join(near)}?" if near else "."
     more = len(names) - MOST_NAMES
     listed = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-    return UserError(f"unknown {kind} {name!r};{hint} Known: {listed}.")
+    return UserError(f"unknown {kind} {name!r}{hint} Known: {listed}.")
 
 
 def require_at_least(owner: str, name: str, value: int | float, minimum: int | float) -> None:

@@ -18,6 +18,7 @@ from wug.core.errors import UserError, require_at_least
 from wug.core.registry import register
 from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
 from wug.functional.output import Output
+from wug.functional.pictures import side_of, squares
 
 # By how much running statistics move towards those of a batch, as in torch.
 MOMENTUM = 0.1
@@ -54,7 +55,7 @@ class ResNet(nn.Module):
     Departures:
         As in the code that csordas2023 names, a convolution of 1 x 1 with batch normalisation takes
         the place of he2016's padding where channels double. Pictures come as rows of numbers,
-        channel by channel; those that are no square are filled up with zeros.
+        channel by channel; channels that are no square are filled up with zeros.
 
     Args:
         in_features: Numbers of a picture, all channels together.
@@ -70,7 +71,7 @@ class ResNet(nn.Module):
         (row, in_features) -> (row, out_features).
 
     Raises:
-        UserError: A size is below 1, or the depth is not 6 n + 2.
+        UserError: A size is below 1, the depth is not 6 n + 2, or channels are of several sizes.
 
     Example:
         >>> ResNet(64, 10, depth=8, widths=(4, 4, 8)).eval()(torch.ones(5, 64)).answer.shape
@@ -103,7 +104,7 @@ class ResNet(nn.Module):
         if depth < 8 or depth % 6 != 2:
             raise UserError(f"ResNet: depth must be 6 n + 2, such as 20 or 110; got {depth}.")
         self.in_features, self.out_features, self.channels = in_features, out_features, channels
-        self.side = math.ceil(math.sqrt(math.ceil(in_features / channels)))
+        self.side = side_of("ResNet", in_features, channels)
         self.num_blocks = (depth - 2) // 6
         shapes = [(widths[0], channels, 3)]
         fan = widths[0]
@@ -154,9 +155,7 @@ class ResNet(nn.Module):
 
     def features(self, x: Tensor, sums: dict[str, Tensor]) -> Tensor:
         """Return the mean over the picture of what the last block finds."""
-        size = self.channels * self.side**2
-        x = F.pad(x, (0, size - self.in_features)).view(-1, self.channels, self.side, self.side)
-        x = F.relu(self._convolve(x, 0, 1, sums))
+        x = F.relu(self._convolve(squares(x, self.channels, self.side), 0, 1, sums))
         index = 1
         for stage in range(len(self.widths)):
             for block in range(self.num_blocks):
@@ -186,7 +185,8 @@ class ResNet(nn.Module):
         for index in range(len(self.kernels)):
             places = statistics[f"places_{index}"]
             mean = statistics[f"sum_{index}"] / places
-            variance = statistics[f"squares_{index}"] / places - mean**2
+            # Rounding may leave less than nothing of channels that hardly vary.
+            variance = (statistics[f"squares_{index}"] / places - mean**2).clamp(min=0)
             variance = variance * places / (places - 1).clamp(min=1)
             for name, value in ((f"mean_{index}", mean), (f"variance_{index}", variance)):
                 found[name] = torch.lerp(buffers[name], value, MOMENTUM)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 from wug.core.errors import require_at_least
 from wug.core.registry import register
 from wug.functional.initialise import fill_uniform, kaiming_bound, xavier_bound
+from wug.functional.pictures import side_of, squares
 from wug.functional.streams import dropout
 
 
@@ -79,7 +79,7 @@ class SimpleCNN(nn.Module):
         ):  # fmt: skip
             require_at_least("SimpleCNN", name, size, 1)
         self.in_features, self.out_features, self.channels = in_features, out_features, channels
-        self.side = math.ceil(math.sqrt(math.ceil(in_features / channels)))
+        self.side = side_of("SimpleCNN", in_features, channels)
         self.dropout = (*(0.0,) * (len(widths) - 2), *dropout)[-len(widths) :]
         options: Any = {"device": device, "dtype": dtype}
         fans_in = (channels, *widths[:-1])
@@ -104,8 +104,7 @@ class SimpleCNN(nn.Module):
     def features(self, x: Tensor) -> Tensor:
         """Return the mean over the picture of what the last convolution finds."""
         lead = x.shape[:-1]
-        size = self.channels * self.side**2
-        x = F.pad(x, (0, size - self.in_features)).reshape(-1, self.channels, self.side, self.side)
+        x = squares(x, self.channels, self.side)
         layers = zip(self.kernels, self.biases, self.dropout, strict=True)
         for index, (kernel, bias, rate) in enumerate(layers):
             x = dropout(F.relu(F.conv2d(x, kernel, bias, padding=1)), rate, self.training)

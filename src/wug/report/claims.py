@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -81,6 +82,8 @@ def number(value: float, measure: Measure) -> str:
     """
     if measure.is_share:
         return f"{measure.text(value)} %"
+    if math.isinf(value):
+        return "infinite"
     large = 1000 <= abs(value) < 1e7
     text = f"{value:,.0f}" if large else f"{value:.3g}".replace("e+", "e").replace("e-0", "e-")
     return f"{text} {measure.unit}".strip()

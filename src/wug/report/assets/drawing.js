@@ -10,9 +10,10 @@ window.wugDrawing = (side, told) => {
     element.append(...content);
     return element;
   };
-  const SCALE = 8, MOST = 20;
+  const SCALE = 8, MOST = 20, LEAST_WIDTH = 192;
   const canvas = make("canvas", { width: side * SCALE, height: side * SCALE, tabindex: 0,
-    "aria-label": "Draw a digit, or drop a picture of one", class: "pad" });
+    "aria-label": "Draw a digit, or drop a picture of one", class: "pad",
+    style: `width: ${Math.max(side * SCALE, LEAST_WIDTH)}px` });
   const pen = canvas.getContext("2d", { willReadFrequently: true });
   const list = make("span", { class: "drawn" });
   const said = make("p", { class: "soft", role: "status" });
@@ -77,7 +78,9 @@ window.wugDrawing = (side, told) => {
     told("");
   }
 
-  const place = (event) => [event.offsetX, event.offsetY];
+  // The page may show the canvas larger or smaller than it is.
+  const place = (event) => [event.offsetX, event.offsetY]
+    .map((at) => (at * canvas.width) / canvas.clientWidth);
   canvas.addEventListener("pointerdown", (event) => {
     drawing = true;
     canvas.setPointerCapture(event.pointerId);
@@ -91,7 +94,9 @@ window.wugDrawing = (side, told) => {
     pen.lineTo(...place(event));
     pen.stroke();
   });
-  canvas.addEventListener("pointerup", () => { drawing = false; });
+  for (const end of ["pointerup", "pointercancel"]) {
+    canvas.addEventListener(end, () => { drawing = false; });
+  }
   canvas.addEventListener("dragover", (event) => event.preventDefault());
   canvas.addEventListener("drop", async (event) => {
     event.preventDefault();

@@ -28,7 +28,7 @@
     const network = networks[get("network").selectedIndex];
     if (!network) return;
     round += 1;
-    get("lab").querySelector("button").disabled = false;
+    get("lab").querySelector(".ask button").disabled = false;
     const { tokens, accuracy } = network;
     get("about").textContent = [
       tokens.length ? `Tokens: ${tokens.join(" ")}`
