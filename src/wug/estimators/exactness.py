@@ -118,7 +118,7 @@ def has_enough_levels(candidate: Candidate, inputs: Array) -> bool:
         levels = num_distinct(wave.values(inputs).round(SAME_PHASE)[:, None], FEWEST_PHASES)
         if levels < FEWEST_PHASES and not (levels == 2 and as_it_is):
             return False
-    for index in np.flatnonzero(candidate.used_inputs()):
+    for index in np.flatnonzero(candidate.used_inputs()).tolist():
         bends = num_bends(candidate, index)
         levels = num_distinct(inputs[:, [index]], bends + 2)
         a_switch = levels == 2 and bends == 1 and (candidate.exponents[:, index] <= 1).all()
