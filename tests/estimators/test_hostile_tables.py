@@ -266,6 +266,7 @@ def test_two_levels_are_a_switch_and_no_square() -> None:
     x = np.column_stack((whole(100, (1, 3)), drawn((1, 2), num=100)))
     assert has_enough_levels(plain([[1, 0], [0, 1]], [2.0, 1.0]), x)
     assert not has_enough_levels(plain([[2, 1]], [1.0]), x)
+    assert not has_enough_levels(plain([[-1, 1]], [1.0]), x)
     assert has_enough_levels(plain([[1, 1]], [1.0]), np.column_stack((np.full(100, 9.81), x[:, 1])))
 
 

@@ -7,7 +7,7 @@ import torch
 
 from wug.estimators import ArithmeticRegressor
 from wug.estimators.data import Data, Effort, Limits
-from wug.estimators.shifted import Shifted, line_of
+from wug.estimators.shifted import Shifted, ShiftedTimes, line_of
 
 X = np.linspace(0.3, 9.1, 70)
 LAWS = {
@@ -33,6 +33,16 @@ def solved(y: np.ndarray, **limits: object) -> float:
 @pytest.mark.parametrize("name", LAWS)
 def test_laws_are_found(name: str) -> None:
     assert solved(LAWS[name]) < 1e-8
+
+
+@pytest.mark.parametrize("name", ["peak on a level", "wave", "bent line"])
+def test_one_input_before_a_curve_of_another(name: str) -> None:
+    before = np.random.default_rng(1).uniform(1, 3, len(X))
+    limits = Limits(functions=("exp", "sin"))
+    data = Data(inputs=np.column_stack((before, X)), target=before * LAWS[name], limits=limits)
+    effort = Effort(torch.Generator(), 1, lambda: False)
+    found = [one.predict(data.inputs) - data.target for one in ShiftedTimes().solve(data, effort)]
+    assert min(np.abs(error).max() for error in found) < 1e-8 * data.target.std()
 
 
 def test_no_root_no_bent_line() -> None:

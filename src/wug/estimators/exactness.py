@@ -118,22 +118,27 @@ def has_enough_levels(candidate: Candidate, inputs: Array) -> bool:
         levels = num_distinct(wave.values(inputs).round(SAME_PHASE)[:, None], FEWEST_PHASES)
         if levels < FEWEST_PHASES and not (levels == 2 and as_it_is):
             return False
-    for index in np.flatnonzero(candidate.used_inputs()):
+    for index in np.flatnonzero(candidate.used_inputs()).tolist():
         bends = num_bends(candidate, index)
         levels = num_distinct(inputs[:, [index]], bends + 2)
-        a_switch = levels == 2 and bends == 1 and (candidate.exponents[:, index] <= 1).all()
+        a_switch = levels == 2 and bends == 1 and enters_as_it_is(candidate, index)
         if 1 < levels < bends + 2 and not a_switch:
             return False
     return True
+
+
+def enters_as_it_is(candidate: Candidate, index: int) -> bool:
+    """Say whether a column, of an input or of a function, has no power, nor a sum that it is in."""
+    own = candidate.exponents[:, index]
+    powers = candidate.powers[candidate.coefficients[:, own != 0].any(1)]
+    return bool((own[own != 0] == 1).all() and (powers == 1).all())
 
 
 def waves_in(candidate: Candidate) -> Iterator[tuple[Function, bool]]:
     """Yield all sines and cosines of a formula, and whether they enter a sum as they are."""
     for index, function in enumerate(candidate.functions, candidate.num_inputs):
         if function.name in ("sin", "cos"):
-            own = candidate.exponents[:, index]
-            powers = candidate.powers[candidate.coefficients[:, own != 0].any(1)]
-            yield function, bool((own[own != 0] == 1).all() and (powers == 1).all())
+            yield function, enters_as_it_is(candidate, index)
         yield from ((inner, False) for inner, _ in waves_in(function.inner))
 
 

@@ -2,23 +2,24 @@
 
 c + d exp(-k (x - m)^2), c + s x + d exp(-a x) sin(w x + p) and d (1 + b x)^q. With the numbers
 inside on a grid the outer ones follow by linear least squares; the best few are then fitted with
-all of their numbers.
+all of their numbers. Among several inputs, one of them may stand before such a curve of another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import permutations, product
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from wug.estimators.candidate import Array, Candidate, Function
 from wug.estimators.constants import coefficients_among, constants_of, settled
 from wug.estimators.data import Data, Effort
 from wug.estimators.snapping import round_constants
 
-MOST_ROWS, FEWEST_ROWS = 300, 8
+MOST_ROWS, FEWEST_ROWS, MOST_INPUTS = 300, 8, 3
 # Of each kind so many are fitted with all numbers, in at most so many steps.
 BEST, STEPS = 3, 60
 # Middles of peaks along the data, and their widths as shares of it.
@@ -54,6 +55,42 @@ class Shifted:
                 if np.isfinite(data.loss(found)):
                     yield found
                     yield round_constants(found, data)
+
+
+@dataclass(frozen=True)
+class ShiftedTimes:
+    """One input times a peak, an oscillation or a bent line of another, as in A sin(w t + p)."""
+
+    def solve(self, data: Data, effort: Effort) -> Iterator[Candidate]:
+        """Divide the target by one input and look along another, for all pairs."""
+        if not 2 <= data.num_inputs <= MOST_INPUTS:
+            return
+        for before, along in permutations(range(data.num_inputs), 2):
+            factor = data.inputs[:, before]
+            if not factor.all():
+                continue
+            place = np.array([along])
+            part = replace(
+                data.of_inputs(place), target=data.target / factor,
+                weight=data.weight * np.abs(factor),
+            )  # fmt: skip
+            for candidate in Shifted().solve(part, effort):
+                yield times_input(candidate.among(place, data.num_inputs), before)
+
+
+def times_input(candidate: Candidate, index: int) -> Candidate:
+    """Return an input times a formula."""
+    if len(candidate.coefficients[0]) == 1:  # a product already
+        exponents = candidate.exponents.copy()
+        exponents[0, index] += 1 / candidate.powers[0]
+        return replace(candidate, exponents=exponents, unrounded=None)
+    row = np.zeros((1, candidate.exponents.shape[1]))
+    row[0, index] = 1
+    return replace(
+        candidate, exponents=np.concatenate((candidate.exponents, row)),
+        coefficients=block_diag(candidate.coefficients, 1.0),
+        powers=np.append(candidate.powers, 1.0), unrounded=None,
+    )  # fmt: skip
 
 
 def fitted(candidate: Candidate, data: Data) -> Candidate:

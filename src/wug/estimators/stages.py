@@ -13,7 +13,7 @@ from wug.estimators.monomials import Monomials
 from wug.estimators.polynomial import Polynomial
 from wug.estimators.rational import Rational
 from wug.estimators.root_factors import RootFactors
-from wug.estimators.shifted import Shifted
+from wug.estimators.shifted import Shifted, ShiftedTimes
 from wug.estimators.sums import Sums
 from wug.estimators.unary import UnaryProducts
 from wug.estimators.unary_sums import UnarySums
@@ -111,6 +111,7 @@ def later_stages(limits: Limits, num_inputs: int, *, curves: bool = False) -> It
     if "root" in operations:
         yield Stage([RootFactors()], once=True)
     yield Stage([UnarySums()], if_refused=True)
+    yield Stage([ShiftedTimes()], if_refused=True, once=True)
     yield Stage([Sums((1.0, 1.0), constant=True), Sums((1.0, -1.0), constant=True)])
     yield Stage([
         Monomials(num_terms, num_below=1, power=power)

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -42,6 +44,26 @@ def test_torch_s_grouped_product_equals_the_dense_reference(experts, case, inner
     assert_close(output, expected, **tolerance)
     own, reference = gradients(output, drawn.leaves), gradients(expected, exact.leaves)
     assert_close(own, reference, **tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision(experts, case, dtype):
+    """Rows of all choices are kept and summed in the end; empty experts leave no gap."""
+    drawn = experts.draw(case, dtype)
+    exact = SimpleNamespace(
+        index=drawn.index, leaves=[one.detach().double().requires_grad_() for one in drawn.leaves]
+    )
+    x, gates, weight_in, weight_out = drawn.leaves
+    output = expert_mixture(x, drawn.index, gates, weight_in, weight_out)
+    expected = experts.dense(exact)
+    pairs = zip(
+        (output, *gradients(output, drawn.leaves)),
+        (expected, *gradients(expected, exact.leaves)),
+        strict=True,
+    )
+    for own, reference in pairs:
+        assert own.dtype == dtype
+        assert (own.double() - reference).norm() <= 0.01 * reference.norm()
 
 
 def test_the_way_of_products_in_double_precision(experts, case):
