@@ -1,10 +1,11 @@
 """Which weights of a trained router does each function of table lookup use?
 
-    wug masks examples/router_masks.py --out router-masks --steps 400 --beta 1e-3 \
+    wug masks examples/router_masks.py --out router-masks --steps 300 --beta 1e-3 \
         --learning-rate 0.1 --seeds 1
 
 The network is the Neural Data Router that ships with wug; a function's problems apply it once,
-twice and three times to every symbol ("101 d d d").
+twice and three times to every symbol ("101 d d d"). Beta was chosen on the function d: with 1e-2
+nothing is left of it.
 """
 
 from __future__ import annotations

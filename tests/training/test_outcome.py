@@ -79,6 +79,11 @@ def test_status(error: float, finite: bool, status: str) -> None:
     assert outcome["observed"] == {"sparsity": 0.5} and outcome["restarts"] == 0
 
 
+def test_solved_on_the_test_alone_was_solved_at_the_selected_step() -> None:
+    assert outcome_of(0.5, solved_at=None)["solved_at"] == 5
+    assert outcome_of(1.5, solved_at=None)["solved_at"] is None
+
+
 def test_counts_become_numbers() -> None:
     counts = {"test": {"error": np.array([[[1.0, 10.0], [4.0, 10.0], [0.0, 0.0]]])}}
     assert values(counts, 0) == {"test": {"error": 0.25}}

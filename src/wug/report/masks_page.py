@@ -10,7 +10,7 @@ from typing import Any
 from wug.report.fit_page import STYLE
 
 WIDTH, HEIGHT, MARGIN = 360, 220, 36
-# What should be worse than a mask, and what should not.
+# What should be worse than a mask, and what varies it.
 CONTRASTS = {
     "shuffled": "mask of shuffled labels",
     "random_weights": "mask of weights in random order",
@@ -53,8 +53,7 @@ def masks_html(found: Mapping[str, Any]) -> str:
         "<h2>Controls</h2>",
         "<p>A mask can be found for almost anything. It says something if these are worse.</p>",
         _controls(found, names, CONTRASTS, "Right answers of each function in %"),
-        "<p>And it should matter little what stands for the other weights, or which seed it was."
-        "</p>",
+        "<p>How far it depends on what stands for the other weights, and on the seed:</p>",
         _controls(found, names, VARIANTS, "Right answers, and overlap of the masks, in %"),
     ]
     if found.get("truth"):

@@ -135,7 +135,8 @@ def make_outcome(
         threshold: Greatest test error of a solution.
         steps: Number of steps taken.
         selected_step: Step of the selected weights.
-        solved_at: First evaluated step at which it was solved.
+        solved_at: First evaluated step at which it was solved; None if at none. A network that is
+            solved on the test all the same was so at its selected step.
         selected: split -> measure -> number, with the selected weights.
         final: The same with the last weights.
         groups: ``selected`` and ``final`` -> split -> measure -> group -> number.
@@ -165,7 +166,7 @@ def make_outcome(
         "threshold": threshold,
         "steps": steps,
         "selected_step": selected_step,
-        "solved_at": solved_at if solved else None,
+        "solved_at": (selected_step if solved_at is None else solved_at) if solved else None,
         "selected": {split: dict(measures) for split, measures in selected.items()},
         "final": {split: dict(measures) for split, measures in final.items()},
     }

@@ -77,7 +77,7 @@ VECTORS = {
     "fnn": lambda: FNN(16, 3, hidden=(8, 8)),
     "repeated_lstm": lambda: RepeatedLSTM(16, 3, features=8, num_layers=2, num_steps=2),
     "simple_cnn": lambda: SimpleCNN(16, 3, widths=(2, 2, 4, 4)),
-    "resnet": lambda: ResNet(16, 3, depth=8, widths=(2, 2, 4)),
+    "resnet110": lambda: ResNet(16, 3, depth=110, widths=(2, 2, 4)),
 }
 
 

@@ -211,7 +211,7 @@ def class_chart(
     """
     answers = sorted({answer for row in matrix.values() for answer in row})
     rows = [
-        (str(one), str(answer), f"{100 * value:{form}}", round(100 * value, 1))
+        (str(one), str(answer), rounded(100 * value, form), round(100 * value, 1))
         for one, row in sorted(matrix.items())
         for answer, value in sorted(row.items())
     ]
@@ -224,6 +224,16 @@ def class_chart(
         spec=spec, fields=FIELDS, headings=("class", "answer", "per cent", ""), rows=rows,
         max_width=620,
     )  # fmt: skip
+
+
+def rounded(value: float, form: str) -> str:
+    """Write a number; what rounds to 0 has no sign.
+
+    Example:
+        >>> rounded(-0.2, "+.0f"), rounded(3.2, "+.0f")
+        ('0', '+3')
+    """
+    return f"{value:{form}}" if round(value) else "0"
 
 
 def bins_chart(found: Masked) -> Chart:
