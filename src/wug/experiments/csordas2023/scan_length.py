@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wug.experiments.csordas2023._datasets import SCAN
 from wug.experiments.csordas2023._sequences import (
@@ -87,31 +88,33 @@ def stopping_share(records: Sequence[Record]) -> dict[Key, Cell]:
     return cells
 
 
-def _errors(runs: Sequence[Record]) -> np.ndarray[Any, Any]:
-    tests = [run.outcome["final"]["test"] for run in runs]
-    return np.array([[test["stopped_wrongly"], test["error"]] for test in tests], float)
+def _errors(runs: Sequence[Record]) -> NDArray[np.float64]:
+    """Return the wrong stops and all errors of each run, (run, 2)."""
+    outcomes: list[Any] = [run.outcome for run in runs]
+    tests = [outcome["final"]["test"] for outcome in outcomes]
+    return np.array([[test["stopped_wrongly"], test["error"]] for test in tests], np.float64)
 
 
-def _share_of_stops(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> Estimate:
+def _share_of_stops(first: NDArray[np.float64], second: NDArray[np.float64]) -> Estimate:
     """Return (stops of the first - of the second) / (errors of the first - of the second).
 
     Shape:
         first (run, 2), second (other run, 2): wrong stops and all errors.
     """
-    stops, errors = first.mean(0) - second.mean(0)
-    number = len(first) + len(second)
+    stops, errors = (first.mean(0) - second.mean(0)).tolist()
     if errors <= 0:
         return Estimate.none()
     if min(len(first), len(second)) < 2:
-        return Estimate.point(float(stops / errors))
+        return Estimate.point(stops / errors)
     rng = np.random.default_rng(0)
     means = [one[rng.integers(len(one), size=(RESAMPLES, len(one)))].mean(1)
              for one in (first, second)]  # fmt: skip
     drawn = means[0] - means[1]
-    bounds = (-np.inf, np.inf)
+    low, high = -np.inf, np.inf
     if (drawn[:, 1] > 0).all():
-        bounds = tuple(np.percentile(drawn[:, 0] / drawn[:, 1], (2.5, 97.5)))
-    return Estimate(float(stops / errors), *map(float, bounds), "bootstrap-percentile", number)
+        low, high = np.percentile(drawn[:, 0] / drawn[:, 1], (2.5, 97.5)).tolist()
+    number = len(first) + len(second)
+    return Estimate(stops / errors, low, high, "bootstrap-percentile", number)
 
 
 def _at_least(table: Table, first: str, second: str, cutoff: str) -> Judgement:
