@@ -121,7 +121,7 @@ COGS_SET = Dataset(
     paper=COGS_SETTING.trained(policies=POLICIES, loss_curves=True),
     # Untried; about 25 minutes of one core.
     laptop=laptop_setting(
-        SMALL, steps=10_000, rate=6e-4, evaluate_every=500, seeds=1, policies=POLICIES,
+        SMALL, steps=6_000, rate=6e-4, evaluate_every=500, seeds=1, policies=POLICIES,
         loss_curves=True,
     ),
 )  # fmt: skip
@@ -131,7 +131,7 @@ PCFG_SETTING = published_setting(
 )  # fmt: skip
 # Untried; about 25 minutes of one core. Functions stand in each other: more layers than elsewhere.
 PCFG_LAPTOP = laptop_setting(
-    sizes(128, 256, 4, 4), steps=14_000, rate=6e-4, evaluate_every=500, seeds=1,
+    sizes(128, 256, 4, 4), steps=4_500, rate=6e-4, evaluate_every=500, seeds=1, batch_size=128,
     policies=POLICIES,
 )  # fmt: skip
 PCFG_PRODUCTIVITY = Dataset(
