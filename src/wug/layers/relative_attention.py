@@ -37,6 +37,8 @@ from wug.functional.streams import dropout as drop
     failure_modes=(
         "It finds what it seeks at a distance that it learned: where the distance grows with the "
         "sequence, as in backward table look-up, it fails (csordas2023, table 5.1).",
+        "Distances that training lacks may look like others that it had: the fastest wave repeats "
+        "itself after 2 pi columns. With farthest, they count as the farthest one.",
     ),
     interface="columns",
 )
