@@ -116,7 +116,11 @@ CLAIMS: tuple[Claim, ...] = (
     labels=("split", "scaling", "model"),
     rows=tuple((split, scaling) for split in SPLITS for scaling in (*SCALINGS, "reported")),
     columns=MODELS,
-    usual=below_paper(split=("productivity",), scaling=("none",), model=("relative_universal",)),
+    usual=below_paper(
+        split=("productivity",),
+        scaling=tuple(SCALINGS),
+        model=("transformer", "relative_universal"),
+    ),
     trials=5,
     claims=CLAIMS,
     departures=(
