@@ -35,6 +35,28 @@ def test_equals_the_equation(check_attention, num_heads, learned_scale):
     check_attention(RelativeAttention(4, num_heads, learned_scale=learned_scale), equation)
 
 
+def clipped_equation(farthest):
+    """The same where a distance beyond the farthest counts as it."""
+
+    def clipped(layer, head, h, q, k):
+        width, places = q.shape[-1], range(len(h))
+        w_p = layer.weight_position[head * width : (head + 1) * width]
+        u, v = layer.content_bias[head], layer.position_bias[head]
+
+        def logit(i, j):
+            position = w_p @ encoding(max(-farthest, min(j - i, farthest)), h.shape[-1])
+            return layer.scale * ((q[i] + u) @ k[j] + (q[i] + v) @ position)
+
+        return lambda i, j: logit(i, j).exp() / sum(logit(i, other).exp() for other in places)
+
+    return clipped
+
+
+@pytest.mark.parametrize("farthest", [1, 2, 99])
+def test_far_columns_count_as_the_farthest(check_attention, farthest):
+    check_attention(RelativeAttention(4, 2, farthest=farthest), clipped_equation(farthest))
+
+
 def test_scale():
     learned, fixed = (RelativeAttention(8, 2, learned_scale=learned) for learned in (True, False))
     assert learned.scale.item() == fixed.scale.item() == 1 / 2  # 1 / sqrt(4)

@@ -209,6 +209,17 @@ def test_teacher_forcing_says_what_decoding_would(positions, shared, norm):
     assert len(decoded.unique()) > 2
 
 
+def test_clipped_distances():
+    model = trained(farthest=2)
+    source, lengths = copies(seed=1000)
+    expected = model.decode(source, lengths, 9, cached=False)
+    assert torch.equal(model.decode(source, lengths, 9), expected)
+    free, wide = (make(positions="relative", farthest=farthest) for farthest in (None, 99))
+    near, given = make(positions="relative", farthest=1), problems()
+    assert_close(wide(*given), free(*given))
+    assert not torch.allclose(near(*given), free(*given))
+
+
 def test_numbers_of_parameters_of_the_scan_models():
     assert num_parameters(SCAN, positions="absolute", shared=False) == 992_007
     assert num_parameters(SCAN, positions="relative", shared=True) == 365_831

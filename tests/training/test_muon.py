@@ -2,12 +2,11 @@ import pytest
 import torch
 from torch import nn
 
-from wug.layers.relative_attention import RelativeAttention
 from wug.layers.sigma_moe import SigmaMoE
 from wug.models.lstm import LSTM
 from wug.models.ndr import NDR
 from wug.training.muon import TorchMuon, hidden_matrices, orthogonalised
-from wug.training.optimisers import Adam, AdamW, Muon, PartialMuon
+from wug.training.optimisers import Adam, AdamW, Muon
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 7), (16, 64), (1, 5)])
@@ -121,28 +120,14 @@ def test_a_read_out_that_is_the_embedding_is_not_hidden():
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize(
-    ("optimiser", "decay"),
-    [
-        (Muon(weight_decay=0.1), 0.1), (PartialMuon(weight_decay=0.1, left=("weight",)), 0.1),
-        (AdamW(0.1), 0.1), (Adam(), 0),
-    ],
-)  # fmt: skip
+    ("optimiser", "decay"), [(Muon(weight_decay=0.1), 0.1), (AdamW(0.1), 0.1), (Adam(), 0)]
+)
 def test_every_parameter_has_one_optimiser(optimiser, decay, model):
     model = model()
     groups = [group for one in optimiser.make(model, None) for group in one.param_groups]
     trained = [id(weight) for group in groups for weight in group["params"]]
     assert sorted(trained) == sorted(map(id, model.parameters()))
     assert all(group["weight_decay"] == decay for group in groups)
-
-
-def test_matrices_of_a_name_are_left_to_adamw():
-    model = nn.Sequential(RelativeAttention(8, 2), nn.Linear(8, 8))
-    muon, adamw = PartialMuon(left=("weight_position",)).make(model, None)
-    moved, left = ({id(weight) for group in one.param_groups for weight in group["params"]}
-                   for one in (muon, adamw))  # fmt: skip
-    assert isinstance(muon, TorchMuon) and id(model[0].weight_position) in left
-    assert {id(model[0].weight_in), id(model[0].weight_out), id(model[1].weight)} < moved
-    assert moved | {id(model[0].weight_position)} == {id(w) for w in hidden_matrices(model)}
 
 
 def test_experts_move_as_matrices_of_their_own():

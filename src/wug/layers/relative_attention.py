@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wug.core.errors import require_choice
+from wug.core.errors import require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.attention import (
     align_distances,
@@ -31,12 +31,14 @@ from wug.functional.streams import dropout as drop
 @register(
     "layer",
     name="Relative attention",
-    references=("dai2019", "csordas2023"),
+    references=("dai2019", "csordas2023", "shaw2018"),
     equation=r"A_{i,j} = \mathrm{softmax}_j\, s \left((W_q h_i + u)^\top W_k h_j "
     r"+ (W_q h_i + v)^\top W_p\, p_{j-i}\right)",
     failure_modes=(
         "It finds what it seeks at a distance that it learned: where the distance grows with the "
         "sequence, as in backward table look-up, it fails (csordas2023, table 5.1).",
+        "Distances that training lacks may look like others that it had: the fastest wave repeats "
+        "itself after 2 pi columns. With farthest, they count as the farthest one.",
     ),
     interface="columns",
 )
@@ -70,6 +72,8 @@ class RelativeAttention(nn.Module):
             what was read as torch's linear layers.
         learned_scale: Whether the scale, one for all heads, is trained, as in the models of
             chapters 5 and 6 of csordas2023.
+        farthest: Columns that are farther away count as if they were so far (shaw2018), so that no
+            distance is new in longer sequences than those of training; None: all differ.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -86,7 +90,7 @@ class RelativeAttention(nn.Module):
         (torch.Size([1, 3, 8]), torch.Size([1, 2, 3, 3]))
 
     References:
-        dai2019, csordas2023
+        dai2019, csordas2023, shaw2018
     """
 
     scale: Tensor
@@ -101,6 +105,7 @@ class RelativeAttention(nn.Module):
         causal: bool = False,
         initial: Literal["xavier", "linear", "csordas2022"] = "xavier",
         learned_scale: bool = True,
+        farthest: int | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -113,7 +118,9 @@ class RelativeAttention(nn.Module):
         require_choice("RelativeAttention", "initial", initial, ("xavier", "linear", "csordas2022"))
         self.in_features = self.out_features = features
         self.num_heads, self.dropout, self.dropout_of = num_heads, dropout, dropout_of
-        self.causal, self.initial = causal, initial
+        self.causal, self.initial, self.farthest = causal, initial, farthest
+        if farthest is not None:
+            require_at_least("RelativeAttention", "farthest", farthest, 1)
         empty = torch.empty(3 * features, features, device=device, dtype=dtype)
         self.weight_in = nn.Parameter(empty)
         self.weight_position = nn.Parameter(empty.new_empty(features, features))
@@ -148,6 +155,8 @@ class RelativeAttention(nn.Module):
 
     def position_keys(self, distances: Tensor, dtype: torch.dtype) -> Tensor:
         """Return what distances are found by, (head, distance, channel)."""
+        if self.farthest is not None:
+            distances = distances.clamp(-self.farthest, self.farthest)
         waves = sinusoidal_encoding(distances, self.in_features, dtype)
         keys = F.linear(waves, self.weight_position)
         return keys.view(-1, self.num_heads, self.channels).transpose(0, 1)

@@ -69,14 +69,15 @@ class Sublayers(nn.Module):
 
 
 def self_attention(
-    positions: str, features: int, num_heads: int, *, causal: bool, dropout: float, common: Any
-) -> Attention:
+    positions: str, features: int, num_heads: int, *, causal: bool, dropout: float,
+    farthest: int | None, common: Any,
+) -> Attention:  # fmt: skip
     """Return the attention of columns to each other."""
     if positions == "absolute":
         return AbsoluteAttention(features, num_heads, dropout=dropout, causal=causal, **common)
     return RelativeAttention(
         features, num_heads, dropout=dropout, dropout_of="weights", causal=causal,
-        learned_scale=False, initial="linear", **common,
+        learned_scale=False, initial="linear", farthest=farthest, **common,
     )  # fmt: skip
 
 
@@ -195,6 +196,7 @@ class EncoderDecoder(nn.Module):
         num_heads: Number of heads of each attention.
         num_layers: Number of layers of the encoder, and of the decoder.
         dropout: Share that is dropped in training.
+        farthest: With relative positions, distances beyond it count as it; None: all differ.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -234,6 +236,7 @@ class EncoderDecoder(nn.Module):
         num_heads: int = 8,
         num_layers: int = 3,
         dropout: float = 0.1,
+        farthest: int | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -255,8 +258,9 @@ class EncoderDecoder(nn.Module):
 
         def attention(causal: bool) -> Attention:
             return self_attention(
-                positions, features, num_heads, causal=causal, dropout=dropout, common=common
-            )
+                positions, features, num_heads, causal=causal, dropout=dropout, farthest=farthest,
+                common=common,
+            )  # fmt: skip
 
         def feed_forward() -> FeedForward:
             return FeedForward(features, hidden_features=hidden_features, **parts)

@@ -241,6 +241,11 @@ _ALL = (
         about="Per cent of right answers if an early end is replaced afterwards, mean of all "
         "trainings",
     ),
+    _share(
+        "unclipped_accuracy", "Right with all distances", "observed.unclipped_accuracy",
+        about="Per cent of right answers if distances that training lacks count as they are, not "
+        "as the farthest one of training, mean of all trainings",
+    ),
     Measure(
         name="crashed", title="Crashed", path="crashed", unit="%", summary="rate",
         interval="wilson", notation="per cent", digits=0,

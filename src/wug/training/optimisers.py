@@ -82,13 +82,9 @@ class Muon:
         """Return None: matrices are orthogonalised together, not each by itself."""
         return
 
-    def matrices(self, network: nn.Module, num_outputs: int | None) -> list[nn.Parameter]:
-        """Return the matrices between layers, which Muon moves."""
-        return hidden_matrices(network, num_outputs)
-
     def make(self, network: nn.Module, num_outputs: int | None) -> list[Optimizer]:
         """Return both optimisers, without one that would have nothing to do."""
-        matrices = self.matrices(network, num_outputs)
+        matrices = hidden_matrices(network, num_outputs)
         hidden = {id(weight) for weight in matrices}
         others = [weight for weight in network.parameters() if id(weight) not in hidden]
         optimisers: list[Optimizer] = []
@@ -99,25 +95,6 @@ class Muon:
         if others:
             optimisers.append(_adamw(others, AdamW(weight_decay=self.weight_decay)))
         return optimisers
-
-
-@dataclass(frozen=True)
-class PartialMuon(Muon):
-    """Muon, but AdamW also for the matrices of some names.
-
-    Args:
-        left: Last parts of the names of parameters that are left to AdamW, such as
-            ``"weight_position"``: what relative attention finds distances by.
-    """
-
-    left: tuple[str, ...] = ()
-
-    def matrices(self, network: nn.Module, num_outputs: int | None) -> list[nn.Parameter]:
-        """Return the matrices between layers but for those of the names."""
-        left = {id(weight) for name, weight in network.named_parameters()
-                if name.rpartition(".")[2] in self.left}  # fmt: skip
-        return [weight for weight in super().matrices(network, num_outputs)
-                if id(weight) not in left]  # fmt: skip
 
 
 @dataclass(frozen=True)

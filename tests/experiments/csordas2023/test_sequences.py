@@ -8,8 +8,9 @@ from wug.core import index
 from wug.experiments.csordas2023 import _sequences as sequences
 from wug.experiments.csordas2023.cogs import loss_growth
 from wug.experiments.csordas2023.convergence import converged, steps_to_share
-from wug.experiments.csordas2023.scan_length import stopping_share
+from wug.experiments.csordas2023.scan_length import stopping_share, unclipped
 from wug.functional.transduction import oracle_match
+from wug.layers.relative_attention import RelativeAttention
 from wug.models.encoder_decoder import EncoderDecoder
 from wug.records import Record
 from wug.stats.interval import Estimate
@@ -161,6 +162,34 @@ def test_published_oracle_is_what_decoding_says():
     expected = oracle_match(written, test["target"], test["target_lengths"]).double().mean()
     found = sequences.published_oracle(network, task)
     assert found == {"oracle_as_published": pytest.approx(expected.item())}
+
+
+@pytest.mark.parametrize(("scale", "farthest"), [("laptop", 30), ("paper", None)])
+def test_distances_are_clipped_below_paper_scale_alone(scale, farthest):
+    make = index.get("experiment", "csordas2023.scan_length")
+    rows = ("universal", "relative_universal")
+    lots = make(RunOptions(scale=scale, only=rows, ranges=("30",), seeds=1)).lots
+    found = [lot.build.options.get("farthest") for lot in lots]
+    assert found == [None, farthest]
+
+
+def test_accuracy_without_clipping():
+    task = ScanLength(cutoff=40)
+    options = {"features": 8, "hidden_features": 8, "num_heads": 2, "num_layers": 1}
+    clipped = EncoderDecoder(13, 6, **options, farthest=40).eval()
+    assert unclipped(EncoderDecoder(13, 6, **options).eval(), task) == {}
+    asked = []
+    hook = RelativeAttention.position_keys
+
+    def keys(layer, distances, dtype):
+        asked.append(layer.farthest)
+        return hook(layer, distances, dtype)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RelativeAttention, "position_keys", keys)
+        assert unclipped(clipped, task) == {"unclipped_accuracy": 0.0}
+    assert set(asked) == {None}
+    assert {layer.attention.farthest for layer in clipped.decoder} == {40}
 
 
 def record(curves, **labels):

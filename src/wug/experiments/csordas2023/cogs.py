@@ -174,7 +174,7 @@ NOAM, LABEL_SMOOTHING = Noam(2.0, 512, 4_000), Constant(0.1)
         INITIAL,
         DEVIATIONS,
         LAPTOP,
-        "At laptop scale networks have 128 features, 256 hidden ones and 2 layers, and see 640,000 "
+        "At laptop scale networks have 128 features, 256 hidden ones and 2 layers, and see 384,000 "
         "examples where the thesis has 6,400,000.",
     ),
     measures=(*MEASURED, *policy_measures()),
