@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import SimpleQueue
@@ -272,7 +272,7 @@ def update(
             continue
         if lot.name not in bars:
             bars[lot.name] = progress.add_task(lot.name, total=latest["steps"], rate="compiling")
-        rate = per_second(latest["rate"]) if latest["rate"] else "compiling"
+        rate = doing(latest)
         part = f" {latest['part']} of {latest['parts']}" if "part" in latest else ""
         name, bar = f"{lot.name}{part}", bars[lot.name]
         parts = latest.get("parts", 1)
@@ -282,6 +282,23 @@ def update(
         progress.update(bar, completed=step, rate=rate, description=name, visible=seen)
         done += lot.num_replicas * step * lot.plan.amount / latest["steps"]
     return done / total
+
+
+def doing(news: Mapping[str, Any]) -> str:
+    """Say how fast a training goes, or what it does instead.
+
+    Example:
+        >>> doing({"step": 0, "steps": 9, "rate": 0.0}), doing({"step": 9, "steps": 9, "rate": 2.0})
+        ('compiling', 'evaluating')
+        >>> doing({"step": 9, "steps": 9, "rate": 2.0, "state": "ended"})
+        '2.0 steps/s'
+    """
+    if not news["rate"]:
+        return "compiling"
+    # After the last step all splits are evaluated, and networks are analysed.
+    if news["step"] >= news["steps"] and "state" not in news:
+        return "evaluating"
+    return per_second(news["rate"])
 
 
 def per_second(rate: float) -> str:

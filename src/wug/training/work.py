@@ -212,7 +212,8 @@ def train_block(
         on_progress=report,
         on_notice=lambda sentence: report({**latest, "notice": sentence}),
     )
-    report({**latest, "step": lot.plan.amount})  # what is solved may end before its last step
+    # What is solved may end before its last step.
+    report({**latest, "step": lot.plan.amount, "state": "ended"})
     seconds = (time.monotonic() - began) / lot.num_replicas
     records = [make_record(experiment.name, result, seconds, claim.origin) for result in results]
     if claim.lost:
