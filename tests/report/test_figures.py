@@ -130,7 +130,7 @@ def test_a_comparison_keeps_what_diverged_and_what_one_run_has(
     mine = rows["nmu · mul", "[1,2)"]
     assert mine[1:] == ["diverged", None, 1.0, "diverged", ""]  # the first is better
     assert rows["nmu · mul", "[10,20)"][1:5] == ["–", None, 0.0, "–"]
-    assert rows["nmu · mul", "[5,6)"] == ["–", "3 (3 to 3)", None, 0.0, "–", ""]
+    assert rows["nmu · mul", "[5,6)"] == ["–", "3", None, 0.0, "–", ""]
     back = {tuple(row[:2]): row[2:] for row in compared(second, first, MEASURES["error"])}
     assert back["nmu · mul", "[1,2)"][3] == -1.0
     # For the page, too: a word in place of a number.

@@ -284,8 +284,9 @@
     const ranged = ([, low, high]) => low !== null && high !== null;
     const spelled = ([value, low, high], { share }) => {
       const write = (v) => (share ? `${Math.round(100 * v)} %` : String(+v.toPrecision(3)));
-      return ranged([value, low, high]) ? `${write(value)} (${write(low)} to ${write(high)})`
-        : write(value);
+      const alike = [low, high].every((limit) => limit !== null && write(limit) === write(value));
+      return ranged([value, low, high]) && !alike
+        ? `${write(value)} (${write(low)} to ${write(high)})` : write(value);
     };
 
     function difference(a, b, { share, sign }) {
