@@ -71,8 +71,7 @@ NOISE = {
         "torch.randint(-(1 << 63), (1 << 63) - 1, ((x.numel() + 3) // 4,), device=x.device)",
     },
     "wug/training/plan.py": {"torch.manual_seed"},
-    "wug/training/single.py": {"torch.manual_seed"},
-    "wug/training/stacked.py": {"torch.manual_seed"},
+    "wug/training/noise.py": {"torch.manual_seed", "torch.default_generator.manual_seed"},
 }
 
 

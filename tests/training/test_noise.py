@@ -5,7 +5,7 @@ import torch
 from torch.func import vmap
 
 from wug.functional.streams import stream_key
-from wug.training.noise import KeyedNoise
+from wug.training.noise import KeyedNoise, seeded
 
 KEYS = torch.tensor([stream_key("noise", number) for number in range(3)])
 ZERO = torch.tensor(0)
@@ -48,3 +48,16 @@ def test_stacked_replicas_have_the_noise_that_each_has_alone() -> None:
 def test_other_functions_are_left_as_they_are() -> None:
     with KeyedNoise(KEYS[0], ZERO):
         assert torch.equal(torch.ones_like(ZERO) + 1, torch.tensor(2))
+
+
+def test_seeded_draws_repeat_and_leave_the_state_as_it_was() -> None:
+    before = torch.get_rng_state()
+    drawn = []
+    for seed in (1, 1, 2):
+        with seeded(torch.device("cpu"), seed):
+            drawn.append(torch.nn.functional.dropout(torch.ones(100)))
+    assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[0], drawn[2])
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(1)
+    assert torch.equal(torch.nn.functional.dropout(torch.ones(100)), drawn[0])
+    torch.set_rng_state(before)

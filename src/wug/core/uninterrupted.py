@@ -23,10 +23,10 @@ def uninterrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[tuple[int, Any]] = []
+    came: list[int] = []
 
     def note(number: int, frame: Any) -> None:
-        came.append((number, frame))
+        came.append(number)
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -34,5 +34,5 @@ def uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for number, _ in came:
-        signal.raise_signal(number)
+    for late in came:
+        signal.raise_signal(late)
