@@ -227,7 +227,9 @@ def test_how_much_of_the_gap_is_stopping():
     assert (share.low, share.high) == (pytest.approx(0.3 / 0.4), pytest.approx(0.5 / 0.6))
     (claim,) = (c for c in EXPERIMENTS["scan_length"].claims
                 if c.key == "most_of_the_gap_is_stopping")  # fmt: skip
-    assert claim.evaluate(Table({("universal", "26", "gap"): cell})).verdict.value == "held"
+    judged = claim.evaluate(Table({("universal", "26", "gap"): cell}))
+    assert judged.verdict.value == "held"
+    assert judged.evidence == ("0.80 (0.75 to 0.83) of the gap at 26 are wrong stops",)
     assert stopping_share(absolute) == {}
     alone, unsure = (
         absolute[:1] + relative[:1],
@@ -236,6 +238,8 @@ def test_how_much_of_the_gap_is_stopping():
     for records in (alone, unsure):
         (cell,) = stopping_share(records).values()
         assert not np.isfinite(cell["stopping_share"].low)
+        judged = claim.evaluate(Table({("universal", "26", "gap"): cell}))
+        assert judged.verdict.value == "undecided" and "(no interval)" in judged.evidence[0]
 
 
 def test_convergence():

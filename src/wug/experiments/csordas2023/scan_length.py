@@ -125,6 +125,17 @@ def _share_of_stops(first: NDArray[np.float64], second: NDArray[np.float64]) -> 
     return Estimate(stops / errors, low, high, "bootstrap-percentile", number)
 
 
+def _mostly_stops(table: Table, cutoff: str) -> Judgement:
+    entry = table.at("universal", cutoff, "gap")
+    share, judgement = entry[STOPPING_SHARE], above(entry, 0.5, STOPPING_SHARE)
+    if not np.isfinite(share.value):
+        return judgement
+    known = np.isfinite([share.low, share.high]).all()
+    bounds = f"{share.low:.2f} to {share.high:.2f}" if known else "no interval"
+    text = f"{share.value:.2f} ({bounds}) of the gap at {cutoff} are wrong stops"
+    return Judgement(judgement.verdict, (text,))
+
+
 def _at_least(table: Table, first: str, second: str, cutoff: str) -> Judgement:
     bound = table.at(second, cutoff)["accuracy"].value
     return above(table.at(first, cutoff), bound - 1e-9, "accuracy")
@@ -244,7 +255,7 @@ CLAIMS: tuple[Claim, ...] = (
         "Most (more than half) of what absolute positions cost the universal transformer at cutoff "
         "26 is the wrong decision when to stop.",
         TEXT,
-        lambda t: above(t.at("universal", "26", "gap"), 0.5, STOPPING_SHARE),
+        lambda t: _mostly_stops(t, "26"),
     ),
 )
 
@@ -286,7 +297,7 @@ CLAIMS: tuple[Claim, ...] = (
         of_last_weights("error", **MEDIAN),
         *(of_last_weights(name) for name in ("stopped_wrongly", "wrote_wrongly")),
         of_last_weights("oracle_accuracy"),
-        replace(MEASURES["unclipped_accuracy"], **MEDIAN),
+        MEASURES["unclipped_accuracy"],
     ),
     measure="accuracy",
 )
