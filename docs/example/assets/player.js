@@ -247,10 +247,10 @@
     if (!state) return "";
     const fresh = range(columns.length).filter((column) => state.fresh[column]);
     const parts = fresh.slice(0, MOST_TOLD).map((column) => (state.early[column]
-      ? `${columns[column]} is written too early`
-      : `${columns[column]} is written from ${operands[column].map((i) => columns[i]).join(", ")}`));
+      ? `${columns[column]} opens its gate too early`
+      : `${columns[column]} reads ${operands[column].map((i) => columns[i]).join(", ")} and opens its gate`));
     if (fresh.length > MOST_TOLD) parts.push(`and ${fresh.length - MOST_TOLD} more`);
-    return parts.length ? `${parts.join("; ")}.` : "Nothing new is written.";
+    return parts.length ? `${parts.join("; ")}.` : "No further gate opens.";
   }
 
   function verdict({ answer, prediction, score, openness }) {

@@ -78,7 +78,8 @@
   }
 
   function verdictFilter(list) {
-    const items = [...list.children];
+    const items = [...list.querySelectorAll("[data-verdict]")];
+    const groups = [...list.querySelectorAll(".group")];
     const verdicts = ["held", "broken", "undecided"];
     const buttons = ["all", ...verdicts].map((verdict) => {
       const count = items.filter((i) => verdict === "all" || i.dataset.verdict === verdict).length;
@@ -88,6 +89,7 @@
       button.addEventListener("click", () => {
         buttons.forEach((b) => b.setAttribute("aria-pressed", String(b === button)));
         items.forEach((i) => { i.hidden = verdict !== "all" && i.dataset.verdict !== verdict; });
+        groups.forEach((g) => { g.hidden = !g.querySelector("[data-verdict]:not([hidden])"); });
       });
       return button;
     });
@@ -282,8 +284,9 @@
     const ranged = ([, low, high]) => low !== null && high !== null;
     const spelled = ([value, low, high], { share }) => {
       const write = (v) => (share ? `${Math.round(100 * v)} %` : String(+v.toPrecision(3)));
-      return ranged([value, low, high]) ? `${write(value)} (${write(low)} to ${write(high)})`
-        : write(value);
+      const alike = [low, high].every((limit) => limit !== null && write(limit) === write(value));
+      return ranged([value, low, high]) && !alike
+        ? `${write(value)} (${write(low)} to ${write(high)})` : write(value);
     };
 
     function difference(a, b, { share, sign }) {
