@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 TRIES = 5
 # Lots that wait in the cluster beyond those that run: enough for short ones between two looks.
 QUEUED = 100
+# How often other processes of the cluster are asked for its size and for letters.
+ASK_SECONDS = 1.0
 LETTER_SECONDS = 10.0
 # What is cancelled may clear up for so long.
 GENTLE_SECONDS = 5.0
@@ -195,6 +197,7 @@ class RayCrew:
             num_cpus=cluster.cores_per_lot, num_gpus=cluster.gpus_per_lot, max_retries=0
         )(errand_on_worker)
         self.looked = self.slots = 0.0
+        self.visited = float("-inf")
         self.asked: Any = None
 
     def step(self) -> bool:
@@ -203,8 +206,10 @@ class RayCrew:
         Raises:
             WorkError: A lot failed, or its workers died again and again.
         """
-        self.slots = self.ray.cluster_resources().get("CPU", 1.0) / self.cluster.cores_per_lot
-        self.read_letters()
+        if time.monotonic() - self.visited >= ASK_SECONDS:
+            self.visited = time.monotonic()
+            self.slots = self.ray.cluster_resources().get("CPU", 1.0) / self.cluster.cores_per_lot
+            self.read_letters()
         while self.bring_home():
             self.send_out()
         self.send_out()
