@@ -102,3 +102,23 @@ def test_nothing_is_kept_when_the_answers_are_gone():
     gone = tape() is None
     gc.enable()
     assert gone
+
+
+def test_a_state_that_a_step_detaches_has_no_gradient_from_it():
+    """As in the published DNC, whose usage gives none to the write that caused it."""
+
+    def detached(params, state, x):
+        hidden = torch.tanh(x @ params["in"] + state["hidden"] @ params["own"])
+        slow = hidden * params["scale"] + state["slow"].detach()
+        return hidden @ params["out"], {"hidden": hidden, "slow": slow}
+
+    check_gradients_of_parameters(detached, *problem())
+
+
+def check_gradients_of_parameters(function, params, state, xs):
+    unrolled, results = Unrolled(function, params, state, xs[0]), []
+    for run in (unrolled, lambda *arguments: plain(function, *arguments)):
+        answers, after = run(params, state, xs)
+        loss = answers.square().sum() + (3 * after["slow"]).sum()
+        results.append((answers, torch.autograd.grad(loss, list(params.values()))))
+    assert_close(*results)

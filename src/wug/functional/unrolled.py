@@ -140,7 +140,11 @@ class _Loop(torch.autograd.Function):
             # A step may leave out a parameter, such as an embedding that was applied before.
             sums, parts = zip(*(pair for pair in found if pair[1] is not None), strict=True)
             torch._foreach_add_(list(sums), list(parts))
-            of_state = list(rest[programs.num_params :])
+            # What a step detaches from its state has no gradient.
+            of_state = [
+                torch.zeros_like(tangent) if part is None else part
+                for part, tangent in zip(rest[programs.num_params :], tangents, strict=True)
+            ]
             of_inputs.append(of_x)
         of_xs = None if of_inputs[0] is None else torch.stack(of_inputs[::-1])
         return None, of_xs, *of_params, *of_state
