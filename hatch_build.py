@@ -96,7 +96,7 @@ def public_address(origin: str) -> str:
     """Return the page of a repository on a host that everybody can read, without names of users.
 
     Example:
-        >>> public_address("git@github.com:owner/wug.git"), public_address("/home/me/wug")
+        >>> public_address("git@github.com:owner/wug.git"), public_address("a/folder/wug")
         ('https://github.com/owner/wug', '')
     """
     found = ORIGIN.fullmatch(origin)

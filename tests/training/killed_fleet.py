@@ -8,6 +8,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -67,10 +68,10 @@ def die_inside_write(folder: str, stage: str, countdown: int) -> None:
     write_atomic, fsync, rename = wug.records.write_atomic, os.fsync, os.replace
     left = countdown
 
-    def counted(path: Path, content: bytes | str) -> None:
+    def counted(path: Path, content: bytes | str, **how: bool) -> None:
         nonlocal left
         left -= path.parent.name == folder
-        write_atomic(path, content)
+        write_atomic(path, content, **how)
 
     def deadly_fsync(descriptor: int) -> None:
         if left == 0 and stage == "half":
@@ -114,6 +115,8 @@ def start_life(
         options = WorkOptions(compile="off", threads=1, checkpoint_seconds=0.0)
         work(make_experiment(), folder, options)
         code = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(code)
 

@@ -146,7 +146,7 @@ def test_what_is_refused():
         ({}, {}, "at least one"),
         ([1], {}, "must be a dict"),
         ({"f": 3}, {}, "batches of 'f'"),
-        ({"f": data}, {"score": lambda y, target: (y.argmax(-1) == target).sum()}, "0 and 1"),
+        ({"f": data}, {"score": lambda y, target: torch.full((4,), 2.0)}, "0 and 1"),
         ({"f": data}, {"truth": {"f": 3}}, "truth must be masks"),
         ({"f": data}, {"controls": ("none",)}, "controls"),
         ({"f": data}, {"method": "magic"}, "method"),
