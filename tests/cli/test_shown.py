@@ -39,7 +39,7 @@ JUDGED_ANEW = {"units_converge_more_consistently"}
 # Experiments whose first results came later.
 LATER = {
     "csordas2023.add_mul", "csordas2023.class_removal", "csordas2023.dnc_copy",
-    "csordas2023.double_add", "csordas2023.efficiency",
+    "csordas2023.double_add", "csordas2023.efficiency", "csordas2023.expert_usage",
     "csordas2023.scan_length", "csordas2023.sigma_moe", "faber2020.shortest_paths",
     "heim2020.epidemic", "heim2020.relevance_gate",
 }  # fmt: skip
