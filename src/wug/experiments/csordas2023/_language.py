@@ -115,7 +115,7 @@ def trained(
         width = matched_hidden_features("sigma_moe", own.network["features"], **own.experts)
         kept = min(row.options["top_k"], width)
         options |= {"feed_forward": row.layer, "hidden_features": width, "top_k": kept}
-    elif row.layer == "product_key_memory":
+    elif row.layer in ("product_key_memory", "peer"):
         options["feed_forward"] = row.layer
     else:
         options |= {"feed_forward": row.layer, **row.sizes(own)}

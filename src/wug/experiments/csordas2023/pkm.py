@@ -25,6 +25,8 @@ COLUMNS = ("E8", "WT-S", "WT-B")
 # Half keys: as many values as units, as many parameters.
 SUB_KEYS: Mapping[str, tuple[int, int]] = {"E8": (46, 62), "WT-S": (46, 62), "WT-B": (64, 89)}
 SMOKE_SUB_KEYS = (8, 10)
+# Of PEER, with as many parameters as a dense block at laptop scale; it has no published row.
+PEER_SUB_KEYS = 39
 
 
 def memory(activation: str, **options: Any) -> Row:
@@ -40,6 +42,7 @@ MODELS = {
     "softmax": memory("softmax", values_init="embedding"),
     "relu": memory("relu", values_init="embedding"),
     "relu_init": memory("relu"),
+    "peer": Row(layer="peer", options={"feed_forward_heads": 8, "top_k": 16}),
 }
 TEXT = "csordas2023, section 7.5.2"
 CLAIMS = (
@@ -84,7 +87,7 @@ def sub_keys(scale: Scale, data: str) -> tuple[int, int]:
 @PaperTable(
     name="Product-key memory",
     title="Product-key memories in every block (Csordás, 2023, tables 7.2 and F.1)",
-    references=("csordas2023", "lample2019"),
+    references=("csordas2023", "lample2019", "he2024"),
     source="tables 7.2 and F.1",
     labels=("model", "data"),
     rows=MODELS,
@@ -98,6 +101,7 @@ def sub_keys(scale: Scale, data: str) -> tuple[int, int]:
         "Where the text does not say how values start, they start as lample2019's: with a "
         "deviation of one over the square root of the features.",
         "The column that table F.1 calls WT-M is WT-B.",
+        "The row peer (he2024) is ours, at laptop scale alone.",
     ),
     cells=difference_cells,
     row_units={name: "transformer_xl" for name in MODELS},
@@ -106,7 +110,12 @@ def sub_keys(scale: Scale, data: str) -> tuple[int, int]:
 def pkm(run: Run, model: str, data: str) -> Training | None:
     """Train language models whose blocks are product-key memories."""
     row = MODELS[model]
-    if model != "dense":
+    if model == "peer":
+        if run.scale == "paper":
+            return None
+        own = SMOKE_SUB_KEYS[0] if run.scale == "smoke" else PEER_SUB_KEYS
+        row = replace(row, options={**row.options, "num_sub_keys": own})
+    elif model != "dense":
         sizes = sub_keys(run.scale, data)
         number = sizes[0] if model.endswith("value_count") else sizes[1]
         row = replace(row, options={**row.options, "num_sub_keys": number})
