@@ -1,6 +1,7 @@
 """What feed-forward layers cost and give, from records alone."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import mean
 
@@ -15,7 +16,10 @@ NAMES = {
     "dense": "Dense", "softmax": "Softmax", "sigma_moe": "σ-MoE",
     "no_regularisation": "σ-MoE without regularisation",
     "softmax_renormalised": "Softmax, renormalised", "switch": "Switch", "s_base": "S-BASE",
-    "k128": "Top-K, 128 units", "relu_init": "Product keys, rectified",
+    "sparsely_gated": "Sparsely gated", "loss_free": "Balanced without a loss",
+    **{f"k{kept}": f"Top-K, {kept} units" for kept in (64, 128, 256, 512)},
+    "relu_init": "Product keys, rectified, from dense weights",
+    "pkm.relu": "Product keys, rectified", "pkm.softmax": "Product keys, softmax",
 }  # fmt: skip
 # Tables whose networks have the same size, text and steps.
 SHORT = tuple(f"csordas2023.{table}" for table in ("top_k", "pkm", "expert_usage"))
@@ -32,11 +36,18 @@ def named(key: str) -> str:
     return next((entry.name for entry in index.entries("layer") if entry.key == key), key)
 
 
-def averages(records: Sequence[Record], field: str, paths: Sequence[str]) -> Mapping[str, list]:
-    """Return the means of some numbers by the value of a field, in the order of the records."""
+def layer_of(record: Record) -> str:
+    """Return what the layer of a record is called; some tables have names of their own."""
+    layer = str(record.key["layer" if "layer" in record.key else "model"])
+    table = record.experiment.rpartition(".")[2]
+    return NAMES.get(f"{table}.{layer}", named(layer))
+
+
+def averages(records: Sequence[Record], paths: Sequence[str]) -> Mapping[str, list]:
+    """Return the means of some numbers by layer, in the order of the records."""
     rows: dict[str, list[Record]] = {}
     for record in records:
-        rows.setdefault(str(record.key[field]), []).append(record)
+        rows.setdefault(layer_of(record), []).append(record)
     return {name: [average(own, path) for path in paths] for name, own in rows.items()}
 
 
@@ -60,11 +71,11 @@ def costs() -> str:
         return NOTHING
     records = [r for r in result.run.records() if r.key["sizes"] == USUAL]
     paths = [f"observed.layer_{name}" for name in ("seconds", "bytes", "parameters")]
-    found = averages(records, "layer", paths)
-    dense = found["dense"]
+    found = averages(records, paths)
+    dense = found[NAMES["dense"]]
     rows = [
         (
-            named(layer), f"{size / 1e6:.2f} M", f"{1e3 * seconds:.0f} ms",
+            layer, f"{size / 1e6:.2f} M", f"{1e3 * seconds:.0f} ms",
             f"{seconds / dense[0]:.2f}", f"{kept / 1e6:.1f} MB", f"{kept / dense[1]:.2f}",
         )
         for layer, (seconds, kept, size) in sorted(found.items(), key=lambda row: -row[1][0])
@@ -81,8 +92,13 @@ def gains() -> str:
 def short_gains() -> str:
     """Return the same of more layers, after a fifth of the steps."""
     found = [result for result in map(main_result, SHORT) if result is not None]
-    records = [record for result in found for record in result.run.records()]
-    return gains_of(records) if records else NOTHING
+    # Dense blocks stand in two of the tables.
+    records = {
+        (layer_of(record), record.seed): record
+        for result in found
+        for record in result.run.records()
+    }
+    return gains_of(list(records.values())) if records else NOTHING
 
 
 def gains_of(records: Sequence[Record]) -> str:
@@ -92,11 +108,11 @@ def gains_of(records: Sequence[Record]) -> str:
         "observed.mlp_flops_per_token", "observed.activation_bytes", "observed.tokens_per_second",
         "observed.usage_entropy",
     )  # fmt: skip
-    found = averages(records, "model", paths)
-    seeds = {name: sum(r.key["model"] == name for r in records) for name in found}
+    found = averages(records, paths)
+    seeds = Counter(map(layer_of, records))
     rows = [
         (
-            named(name), str(seeds[name]), f"{bits:.3f}", f"{size / 1e6:.2f} M",
+            name, str(seeds[name]), f"{bits:.3f}", f"{size / 1e6:.2f} M",
             f"{flops / 1e6:.2f} M", f"{kept / 1e3:.1f} kB", f"{speed:,.0f}",
             "" if math.isnan(even) else f"{even:.2f}",
         )

@@ -76,6 +76,15 @@ def test_variants_have_the_parameters_of_the_column(model):
             assert sizes["expert_features"] == int(part[1:])
 
 
+def test_peer_has_the_parameters_of_a_dense_block():
+    lots = {lot.name: lot for lot in experiment("pkm", "laptop").lots}
+    dense, peer = (
+        sum(weight.numel() for weight in initial_module(lots[f"{row}-e8-0"], 0).parameters())
+        for row in ("dense", "peer")
+    )
+    assert peer == pytest.approx(dense, rel=0.01)
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_smoke_trainings_have_terms_that_their_networks_return(name):
     for lot in experiment(name).lots:
