@@ -239,3 +239,36 @@ def test_errors():
         measure_routing(nn.Identity(), task, problem_set(task, "a 101"))
     with pytest.raises(UserError, match="at least 1; got 0"):
         measure_routing(Router(task), task, problem_set(task, "a 101")[:0])
+
+
+def test_results_in_turn_and_branches_at_once():
+    # Columns 2 and 3 are written together, then 4, then 5.
+    orderly = judge_openness(openness_of((2, 3), (4,), (5,)), mask_of(TREE))
+    assert orderly.in_turn == 1.0 and orderly.at_once == 1.0
+    # 4 comes before 3, which it needs, and 2 and 3 are never written in the same step.
+    hasty = judge_openness(openness_of((2,), (4,), (3,), (5,)), mask_of(TREE))
+    assert hasty.in_turn == pytest.approx(2 / 3)  # 2 before 4 and 4 before 5, not 3 before 4
+    assert hasty.at_once == 0.0
+    nothing = judge_openness(openness_of((), ()), mask_of(TREE))
+    assert nothing.in_turn == 0.0 and nothing.at_once == 0.0
+    chain = judge_openness(openness_of((2,)), mask_of({2: (1,), 3: (2,)}))
+    assert math.isnan(chain.at_once)
+
+
+def test_attention_to_operands_is_read_when_a_column_is_first_written():
+    attended = np.zeros((3, 1, 6), dtype=np.float32)
+    attended[1, 0, 4], attended[2, 0, 5], attended[0, 0, 5] = 0.75, 0.25, 1.0
+    openness = openness_of((2, 3), (4,), (5,))
+    routing = judge_openness(openness, mask_of(TREE), attended=attended)
+    # 2 and 3 have nothing to wait for, and what 5 looked at before it was written does not count.
+    assert routing.operand_attention == 0.5
+
+
+def test_a_network_says_how_it_attends_to_operands():
+    task = CTL(order="forward")
+    network = NDR(task.num_tokens, task.num_classes, num_steps=4, **SMALL)
+    routing = measure_routing(network, task, problem_set(task, "101 a b", "001 d"), threshold=0.0)
+    assert routing.attended.shape == routing.openness.shape
+    weights = network.trace(*[torch.tensor(part) for part in ([task.encode("101 a b")], [3])])
+    best = weights["attention"][:, 0, :, 3, 2].max(-1).values.detach().numpy()
+    assert np.allclose(routing.attended[: len(best), 0, 3], best, atol=1e-5)

@@ -95,9 +95,12 @@ class Routing:
         last: The last such step.
         openings: Where gates opened that had something to wait for.
         on_time: Those of them that opened when all operands were ready.
+        operands: Which columns need which.
+        attended: Attention of a column to its operands, of the head that has most; None without.
 
     Shape:
-        openness, openings, on_time (step, batch, column); first, last (batch, column).
+        openness, openings, on_time, attended (step, batch, column); first, last (batch, column);
+        operands (batch, target, source).
     """
 
     openness: Floats
@@ -105,6 +108,8 @@ class Routing:
     last: Integers
     openings: Bools
     on_time: Bools
+    operands: Bools
+    attended: Floats | None = None
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -118,8 +123,70 @@ class Routing:
         openings = int(self.openings.sum())
         return int(self.on_time.sum()) / openings if openings else np.nan
 
+    @property
+    def in_turn(self) -> float:
+        """Share of results that are first written after those that they need, of all such pairs."""
+        pairs = self.operands & np.any(self.operands, axis=-1)[:, None, :]
+        before = (self.first > 0)[:, None, :] & (self.first[:, None, :] < self.first[:, :, None])
+        return share(before, pairs)
 
-def judge_openness(openness: Floats, operands: Bools, threshold: float = THRESHOLD) -> Routing:
+    @property
+    def at_once(self) -> float:
+        """Share of independent results that are written in the same steps.
+
+        Of all pairs of columns of which neither needs the other, and whose operations stand equally
+        high above the inputs; NaN if no problem has such a pair.
+        """
+        independent = equally_high(self.operands)
+        written = self.first > 0
+        starts_before_end = self.first[:, :, None] <= self.last[:, None, :]
+        overlap = starts_before_end & starts_before_end.transpose(0, 2, 1)
+        return share(overlap & written[:, :, None] & written[:, None, :], independent)
+
+    @property
+    def operand_attention(self) -> float:
+        """Mean attention of a column to its operands in the step in which it is first written."""
+        if self.attended is None:
+            return np.nan
+        steps = np.arange(1, len(self.openness) + 1)[:, None, None]
+        firsts = self.openings & (steps == self.first)
+        return float(self.attended[firsts].mean()) if firsts.any() else np.nan
+
+
+def share(hits: Bools, of: Bools) -> float:
+    """Return how many of some places are hit, as a share; NaN without a place."""
+    return float((hits & of).sum() / of.sum()) if of.any() else np.nan
+
+
+def equally_high(operands: Bools) -> Bools:
+    """Return the pairs of operations that are equally high above the inputs.
+
+    The height of a column is the number of operations on the longest way to an input; columns that
+    are equally high can't need each other.
+
+    Shape:
+        (batch, target, source) -> (batch, column, column), each pair twice.
+
+    Example:
+        >>> operands = np.zeros((1, 5, 5), dtype=bool)  # columns 2 and 3 need inputs, 4 needs both
+        >>> operands[0, [2, 3, 4, 4], [0, 1, 2, 3]] = True
+        >>> equally_high(operands).nonzero()[1].tolist()
+        [2, 3]
+    """
+    height = np.zeros(operands.shape[:2], dtype=np.int64)
+    while True:
+        above = np.where(operands, height[:, None, :] + 1, 0).max(-1)
+        if np.array_equal(above, height):
+            break
+        height = above
+    same = (height[:, :, None] == height[:, None, :]) & (height > 0)[:, :, None]
+    found: Bools = same & ~np.eye(same.shape[-1], dtype=np.bool_)
+    return found
+
+
+def judge_openness(
+    openness: Floats, operands: Bools, threshold: float = THRESHOLD, attended: Floats | None = None
+) -> Routing:
     """Compare when gates were open with what their columns had to wait for.
 
     A column is written in each step in which its openness is above the threshold. Its gate opens
@@ -137,9 +204,10 @@ def judge_openness(openness: Floats, operands: Bools, threshold: float = THRESHO
         openness: From 0 to 1, in each step.
         operands: Which columns need which.
         threshold: Above which a column counts as written.
+        attended: Attention of a column to its operands.
 
     Shape:
-        openness (step, batch, column), operands (batch, target, source).
+        openness and attended (step, batch, column), operands (batch, target, source).
 
     Example:
         >>> operands = np.eye(4, k=-1, dtype=bool)[None]  # each column needs the one before it
@@ -161,6 +229,8 @@ def judge_openness(openness: Floats, operands: Bools, threshold: float = THRESHO
         last=steps.max(0),
         openings=openings,
         on_time=openings & written_on_time(written, operands),
+        operands=operands,
+        attended=attended,
     )
 
 
@@ -229,15 +299,21 @@ def measure_routing(
     """
     require_at_least("routing", "number of problems", len(examples), 1)
     network = copy.deepcopy(network).eval()
-    parts = []
+    operands = operand_masks(task, examples)
+    parts, read = [], []
     for items in torch.arange(len(examples)).split(batch_size):
         batch = examples[items]
-        gates = _trace(network, batch.tokens, batch.lengths, "gates")["gates"]
-        parts.append(gates.float().mean(-1).numpy(force=True))
+        trace = _trace(network, batch.tokens, batch.lengths, "gates")
+        parts.append(trace["gates"].float().mean(-1).numpy(force=True))
+        if "attention" in trace:
+            weights = trace["attention"].float().numpy(force=True)
+            mine = operands[items.numpy()][:, None]
+            read.append((weights * mine).sum(-1).max(-2))
     openness = np.concatenate(parts, axis=1)
+    attended = np.concatenate(read, axis=1) if read else None
     num_columns = examples.lengths.numpy(force=True)[:, None] + NUM_ENDS
     inside = np.arange(openness.shape[-1]) < num_columns
-    return judge_openness(openness * inside, operand_masks(task, examples), threshold)
+    return judge_openness(openness * inside, operands, threshold, attended)
 
 
 @torch.no_grad()

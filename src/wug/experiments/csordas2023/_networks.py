@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from wug.core.errors import require_at_least
 from wug.core.schedules import Schedule, Trapezoid, WarmUp
+from wug.experiments.csordas2023._routes import observe
 from wug.sources.samplers import Sampler
 from wug.sources.sequence_task import SequenceTask
 from wug.study.experiment import Scale
@@ -68,6 +69,7 @@ class Network:
             task=task,
             plan=setting.plan,
             seeds=setting.seeds,
+            observe=observe,
         )
 
 

@@ -40,6 +40,11 @@ from wug.experiments.csordas2023._networks import (
     Network,
     variant,
 )
+from wug.experiments.csordas2023._routes import (
+    ROUTES,
+    columns_attend_to_neighbours,
+    gates_open_in_turn,
+)
 from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of, any_of, negate
 from wug.study.paper_table import PaperTable, below_paper
@@ -180,6 +185,8 @@ CLAIMS: tuple[Claim, ...] = (
         READ_OUT_TEXT,
         _attention_readout_is_no_better,
     ),
+    gates_open_in_turn("ndr", "backward"),
+    columns_attend_to_neighbours("ndr", "backward"),
 )
 
 # With erasing and sharpening, without masks.
@@ -226,6 +233,7 @@ ROWS = (
         DEVIATIONS,
         LAPTOP,
     ),
+    measures=ROUTES,
     measure="accuracy",
     later=("dnc",),
 )

@@ -24,6 +24,12 @@ from wug.experiments.csordas2023._networks import (
     LAPTOP,
     NETWORKS,
 )
+from wug.experiments.csordas2023._routes import (
+    CLUSTERED,
+    by_success,
+    clusters_where_it_failed,
+    no_clusters_where_it_succeeded,
+)
 from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable, below_paper
@@ -87,6 +93,8 @@ CLAIMS: tuple[Claim, ...] = (
         f"{TEXT}, footnote",
         lambda t: all_of(lower_error(t.at(model, "R"), t.at(model, "A")) for model in UNSYSTEMATIC),
     ),
+    clusters_where_it_failed("ndr", "R"),
+    no_clusters_where_it_succeeded("ndr", "R"),
 )
 
 # Half of the transformers don't converge.
@@ -107,7 +115,11 @@ SEEDS = {"bilstm": 25, "relative": 50, "ndr": 25}
     successes={("ndr", "R"): 8, ("relative", "R"): 5, ("ndr", "A"): 0, ("relative", "A"): 0},
     claims=CLAIMS,
     departures=(*DEPARTURES, EMBEDDINGS, FLOAT32, DEVIATIONS, LAPTOP),
-    cells=lambda records: last_networks(records, "model", "variant", keep=PUBLISHED_TRIALS),
+    cells=lambda records: {
+        **last_networks(records, "model", "variant", keep=PUBLISHED_TRIALS),
+        **by_success(records),
+    },
+    measures=(CLUSTERED,),
     measure="accuracy",
 )
 def ctlpp_ar(run: Run, model: str, variant: str) -> Training:

@@ -29,6 +29,7 @@ from wug.experiments.csordas2023._networks import (
     Settings,
     published_plan,
 )
+from wug.experiments.csordas2023._routes import ROUTES, branches_run_at_once
 from wug.study.claims import Claim
 from wug.study.experiment import Scale
 from wug.study.judgements import all_of
@@ -76,6 +77,7 @@ CLAIMS: tuple[Claim, ...] = (
         "csordas2023, section 5.2.1 and table 5.4",
         lambda t: lower_error(t.at("lstm", DEPTHS), t.at("bilstm", DEPTHS)),
     ),
+    branches_run_at_once("ndr", DEPTHS),
 )
 
 RECURRENT = Setting(
@@ -149,6 +151,7 @@ DEPARTURES = (
     trials=5,
     claims=CLAIMS,
     departures=DEPARTURES,
+    measures=ROUTES,
     measure="accuracy",
 )
 def listops(run: Run, model: str, depths: str) -> Training:

@@ -29,6 +29,7 @@ from wug.experiments.csordas2023._networks import (
     Settings,
     published_plan,
 )
+from wug.experiments.csordas2023._routes import ROUTES
 from wug.sources.samplers import Drawn
 from wug.study.claims import Claim
 from wug.study.experiment import Scale
@@ -163,6 +164,7 @@ EARLY_SHARE = 4
     trials=5,
     claims=CLAIMS,
     departures=DEPARTURES,
+    measures=ROUTES,
     measure="accuracy",
 )
 def simple_arithmetic(run: Run, model: str, steps: str) -> Training:
