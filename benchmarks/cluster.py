@@ -31,7 +31,8 @@ from wug.study.experiment import Experiment, Layout
 from wug.tasks.extrapolation.single_module import SingleModule
 from wug.training.crew import num_cores, run_side_by_side
 from wug.training.plan import Lot, Plan, Registered, Variant
-from wug.training.ray_crew import Cluster, run_on_ray
+from wug.training.ray_cluster import Cluster
+from wug.training.ray_crew import run_on_ray
 from wug.training.work import WorkOptions
 
 HOW = WorkOptions(compile="off")

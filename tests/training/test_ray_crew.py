@@ -18,11 +18,11 @@ from cluster_experiment import UNITS, drive, gated, needing
 from interrupts import heed_interrupts
 from ray_cluster import HELPERS, TwoNodes, environment, two_nodes
 
-from wug.core.errors import UserError, WorkError
+from wug.core.errors import WorkError
 from wug.core.index import entry, import_target
 from wug.records import RunStore, read_run
 from wug.study.experiment import RunOptions
-from wug.training.ray_crew import Cluster, connect, load_ray
+from wug.training.ray_cluster import Cluster
 from wug.training.work import WorkOptions, work
 
 pytestmark = [
@@ -245,16 +245,3 @@ def test_a_worker_with_another_version_is_refused_unless_ours_is_sent(
         (gates / lot).unlink()
     future.result(LONGEST)
     assert len(read_run(tmp_path / "ray").finished()) == 8
-
-
-@pytest.mark.parametrize("address", ["nowhere.invalid:1", "127.0.0.1:1", "ray://127.0.0.1:1", "x"])
-def test_an_address_without_a_cluster_is_one_sentence(address: str) -> None:
-    with pytest.raises(UserError, match=f"no Ray cluster at '{address}': .*") as raised:
-        connect(load_ray(), Cluster(address=address))
-    assert "\n" not in str(raised.value)
-
-
-def test_without_ray_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UserError, match=r"pip install 'wug\[ray\]'"):
-        load_ray()

@@ -117,9 +117,10 @@ def run(
         if on is None:
             require_device(device)
         else:
-            from wug.training.ray_crew import Cluster, load_ray, run_on_ray
+            from wug.training.ray_cluster import Cluster, load_ray
+            from wug.training.ray_crew import run_on_ray
 
-            load_ray()
+            load_ray(on)
             cluster = Cluster(
                 address=on, cores_per_lot=cores_per_lot, gpus_per_lot=gpus_per_lot, ship=ship
             )
