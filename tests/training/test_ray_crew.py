@@ -55,10 +55,12 @@ def cluster(started: TwoNodes) -> TwoNodes:
     return started
 
 
-def start(*arguments: Any, output: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:
+def start(
+    *arguments: Any, output: IO[str] | int = subprocess.PIPE, **variables: str
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, *map(str, arguments)],
-        env=environment(),
+        env=environment() | variables,
         preexec_fn=heed_interrupts,
         stdout=output,
         stderr=subprocess.STDOUT,
@@ -66,8 +68,8 @@ def start(*arguments: Any, output: IO[str] | int = subprocess.PIPE) -> subproces
     )
 
 
-def run(*arguments: Any) -> str:
-    process = start("-m", "wug", "run", *arguments)
+def run(*arguments: Any, **variables: str) -> str:
+    process = start("-m", "wug", "run", *arguments, **variables)
     text, _ = process.communicate(timeout=LONGEST)
     assert process.returncode == 0, text
     return text
@@ -94,7 +96,8 @@ def assert_same_files(ray: Path, local: Path) -> None:
 
 def test_records_are_those_of_a_local_run(cluster: TwoNodes, tmp_path: Path) -> None:
     table = ("mistry2022.single_module", "--scale", "smoke", "--only", "nau", "nmu")
-    text = run(*table, "--out", tmp_path / "ray", "--on", cluster.address)
+    # Other tests name the cluster.
+    text = run(*table, "--out", tmp_path / "ray", "--on", "auto", RAY_ADDRESS=cluster.address)
     assert "Ray: 2 nodes, 2 cores" in text
     make = import_target(entry("experiment", table[0]).target)
     work(make(RunOptions(scale="smoke", only=("nau", "nmu"))), tmp_path / "local", HOW)
