@@ -18,6 +18,10 @@ LAWS = {
     "damped": 1.4 * np.exp(-0.3 * X) * np.cos(4 * X),
     "damped, with a phase": 1.4 * np.exp(-0.37 * X) * np.sin(4.1 * X - 1.1) + 0.6,
     "bent line": 1013.2 * (1 - 0.0226 * X) ** 5.25,
+    "saturation": 338.0 * (1 - (1 + X / 51.28) ** -2),
+    "slow saturation": 63.6 * (1 - 1 / np.sqrt(1 + 0.41 * X)),
+    "to a level": 3.1 + 2.3 * (1 + X / 0.7) ** -0.37,
+    "growth from a level": 2.9 * (1 + 0.21 * X) ** 0.8 - 2.9,
 }
 
 

@@ -31,9 +31,11 @@ FUNCTIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] 
     "cos": (np.cos, lambda x: -np.sin(x)),
     "tanh": (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
     "arcsin": (np.arcsin, lambda x: 1 / np.sqrt(1 - x**2)),
+    # Passes on its argument: powers of it are powers of sums, inside of sums.
+    "positive": (np.positive, np.ones_like),
 }
 # How SymPy calls those that it calls otherwise.
-SYMPY_NAMES = {"arcsin": "asin"}
+SYMPY_NAMES = {"arcsin": "asin", "positive": "sympify"}
 
 
 def is_whole(value: float) -> bool:
@@ -183,6 +185,15 @@ class Candidate:
         inner = sum(one.inner.num_constants for one in plain.functions)
         outer = np.count_nonzero(plain.powers != 1)
         return int(np.count_nonzero(plain.coefficients) + exponents + outer) + inner
+
+    @property
+    def ingredients(self) -> frozenset[str]:
+        """What it needs beyond sums, products, quotients and whole powers: roots and functions."""
+        inside = (one.inner.ingredients for one in self.functions)
+        numbers = np.concatenate((self.exponents.ravel(), self.powers))
+        roots = {"root"} if (numbers % 1 != 0).any() else set()
+        names = {one.name for one in self.functions} - {"positive"}
+        return frozenset(roots.union(names, *inside))
 
     @property
     def is_weighted_sum(self) -> bool:
