@@ -187,15 +187,6 @@ class Candidate:
         return int(np.count_nonzero(plain.coefficients) + exponents + outer) + inner
 
     @property
-    def ingredients(self) -> frozenset[str]:
-        """What it needs beyond sums, products, quotients and whole powers: roots and functions."""
-        inside = (one.inner.ingredients for one in self.functions)
-        numbers = np.concatenate((self.exponents.ravel(), self.powers))
-        roots = {"root"} if (numbers % 1 != 0).any() else set()
-        names = {one.name for one in self.functions} - {"positive"}
-        return frozenset(roots.union(names, *inside))
-
-    @property
     def is_weighted_sum(self) -> bool:
         """Whether it is a sum of inputs with coefficients."""
         whole = len(self.powers) == 1 and self.powers[0] == 1 and not self.functions

@@ -45,7 +45,7 @@ class Equation:
 
 
 class Front(list[Equation]):
-    """The best formula of each size with what it needs beyond arithmetic, the simplest first.
+    """The best formula of each size, the simplest first.
 
     Args:
         equations: The formulas.
@@ -57,19 +57,12 @@ class Front(list[Equation]):
         self.chosen = chosen
 
     def scores(self) -> list[float]:
-        """Return how fast the logarithm of the error falls from the best one before, per node.
-
-        A formula that is there for its ingredients, and not for its error, has a score of 0.
-        """
+        """Return how fast the logarithm of the error falls from the formula before, per node."""
         found = [0.0]
-        best = self[0] if self else None
-        for after in self[1:]:
-            if best is None or after.error >= best.error:
-                found.append(0.0)
-                continue
-            fall = math.log(max(best.error, 1e-300)) - math.log(max(after.error, 1e-300))
-            found.append(fall / max(after.complexity - best.complexity, 1))
-            best = after
+        for before, after in zip(self, self[1:], strict=False):
+            errors = (max(one.error, 1e-300) for one in (before, after))
+            fall = math.log(next(errors)) - math.log(next(errors))
+            found.append(fall / max(after.complexity - before.complexity, 1))
         return found[: len(self)]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -77,8 +70,7 @@ class Front(list[Equation]):
         return [
             {
                 "complexity": one.complexity, "error": one.error, "r2": one.r2, "score": score,
-                "needs": ", ".join(sorted(one.candidate.ingredients)), "equation": str(one),
-                "exact": one.exact, "chosen": index == self.chosen,
+                "equation": str(one), "exact": one.exact, "chosen": index == self.chosen,
             }
             for index, (one, score) in enumerate(zip(self, self.scores(), strict=True))
         ]  # fmt: skip

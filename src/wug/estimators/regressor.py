@@ -70,8 +70,8 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         verbose: 1 prints each better formula as it is found.
 
     Attributes:
-        equations_: The front: no simpler formula of the same ingredients (roots and functions) or
-            of fewer has a smaller error. A list per output if there are several.
+        equations_: The front: no simpler formula has a smaller error. A list per output if there
+            are several.
         expression_: The chosen formula in SymPy; a list if there are several outputs.
         latex_: The same in LaTeX.
         constants_: Its decimal numbers as they are printed, with their standard errors.
@@ -258,12 +258,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
     def _front(self, search: Search) -> Front:
         """Return the front with the best formula on it, and which one is chosen."""
         best_one = search.best
-        others = [
-            one
-            for one in search.front()
-            if one.complexity != best_one.complexity
-            or not best_one.candidate.ingredients <= one.candidate.ingredients
-        ]
+        others = [one for one in search.front() if one.complexity != best_one.complexity]
         scored = sorted([*others, best_one], key=lambda one: one.complexity)
         equations, best = without_twins(
             [self._equation(one, search) for one in scored], scored.index(best_one)

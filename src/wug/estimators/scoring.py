@@ -49,30 +49,13 @@ def description_length(relative: float, complexity: int, num_rows: int, met: boo
 
 
 def front_of(found: Sequence[Scored]) -> list[Scored]:
-    """Return the candidates that no other one beats, the simplest first.
-
-    Three things count: size, error and what a formula needs beyond plain arithmetic. A root in it
-    does not let a formula beat one of whole powers, nor an exponential one with a logarithm. So
-    the formulas of the front that need no more than some ingredients are the front of those.
-    """
+    """Return the candidates that no simpler one matches, the simplest first."""
     front: list[Scored] = []
-    needed: list[frozenset[str]] = []
-    for scored in by_size(found):
-        needs = scored.candidate.ingredients
-        beaten = any(
-            before.met
-            or (has <= needs and scored.relative_error >= LEAST_GAIN * before.relative_error)
-            for before, has in zip(front, needed, strict=True)
-        )
-        if not beaten:
+    for scored in sorted(found, key=lambda s: (s.complexity, not s.met, s.relative_error)):
+        better = not front or scored.relative_error < LEAST_GAIN * front[-1].relative_error
+        if better and not (front and front[-1].met):
             front.append(scored)
-            needed.append(needs)
     return front
-
-
-def by_size(found: Sequence[Scored]) -> list[Scored]:
-    """Return candidates by size, of equals the better ones first."""
-    return sorted(found, key=lambda s: (s.complexity, not s.met, s.relative_error))
 
 
 def with_undominated_first(final: Sequence[Scored], num_rows: int) -> list[Scored]:
@@ -100,18 +83,16 @@ def with_undominated_first(final: Sequence[Scored], num_rows: int) -> list[Score
 
 
 def near_front(found: Sequence[Scored]) -> list[Scored]:
-    """Return the front, and then what is almost as good as the front at its size and ingredients.
+    """Return the front, and then what is almost as good as the front at its size.
 
-    Each part has the simplest first.
+    Each part has the simplest first. Where time is short, the front itself is not cut off.
     """
     front = front_of(found)
     on_it = {id(one) for one in front}
     near: list[Scored] = []
-    smallest: dict[frozenset[str], float] = {}
-    for scored in by_size(found):
-        needs = scored.candidate.ingredients
-        least = min((error for has, error in smallest.items() if has <= needs), default=math.inf)
-        if scored.relative_error < NEAR * least and id(scored) not in on_it:
+    smallest = math.inf
+    for scored in sorted(found, key=lambda s: (s.complexity, not s.met, s.relative_error)):
+        if scored.relative_error < NEAR * smallest and id(scored) not in on_it:
             near.append(scored)
-        smallest[needs] = min(smallest.get(needs, math.inf), scored.relative_error)
+        smallest = min(smallest, scored.relative_error)
     return [*front, *near]
