@@ -25,8 +25,8 @@ EARLY = (
 )
 SEEN = (
     "NIST's twelve data sets were looked at while the search was improved, and so was what it "
-    "missed of the other lists: the counts say what it covers, not what it would do on problems that "
-    "nobody here has seen."
+    "missed of the other lists: the counts say what it covers, not what it would do on "
+    "problems that nobody here has seen."
 )
 
 
