@@ -7,7 +7,9 @@ import torch
 
 from wug.estimators import ArithmeticRegressor
 from wug.estimators.data import Data, Effort, Limits
-from wug.estimators.shifted import Shifted, ShiftedTimes, line_of
+from wug.estimators.network import module_of
+from wug.estimators.saved import weights_from_json, weights_to_json
+from wug.estimators.shifted import Shifted, ShiftedTimes, level_of, line_of
 
 X = np.linspace(0.3, 9.1, 70)
 LAWS = {
@@ -66,3 +68,17 @@ def test_a_decay_through_noise_is_no_polynomial() -> None:
     assert model.expression_.has(sympy.exp) and model.status_ == "noisy"
     beyond = np.array([[35.0], [40.0]])
     np.testing.assert_allclose(model.predict(beyond), 1200 * np.exp(-beyond[:, 0] / 8.3), rtol=0.2)
+
+
+def test_a_level_is_printed_saved_and_computed_by_units() -> None:
+    for factors, text in (([2.5], "2.5*(0.5*x + 1)**(-3/2) - 2.5"), ([2.5, 7.0], None)):
+        level = level_of(0.5, -1.5, np.array(factors))
+        shown = level.expression(["x"])
+        wanted = sympy.sympify(text or "2.5*(0.5*x + 1)**(-3/2) + 7")
+        names = {sympy.Symbol("x"): sympy.Symbol("x", real=True)}
+        assert sympy.simplify(shown - wanted.xreplace(names)) == 0
+        again = weights_from_json(weights_to_json(level))
+        rows = X[:, None]
+        np.testing.assert_array_equal(again.predict(rows), level.predict(rows))
+        computed = module_of(level)(torch.from_numpy(rows)).detach().numpy()[:, 0]
+        np.testing.assert_allclose(computed, level.predict(rows), rtol=1e-13)
