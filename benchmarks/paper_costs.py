@@ -75,12 +75,15 @@ def mask_rows(lot: Lot) -> int:
     how = getattr(observe, "keywords", {}).get("how")
     if how is None:
         return 0
-    few = {"batch_size": FEW_ROWS, "evaluation_size": FEW_PROBLEMS}
-    setting = replace(how.setting, steps=1)
-    watched = Watched(biases=how.biases, setting=setting, **few)
+    watched = Watched(
+        biases=how.biases,
+        setting=replace(how.setting, steps=1),
+        batch_size=FEW_ROWS,
+        evaluation_size=FEW_PROBLEMS,
+    )
     observe(initial_module(lot, lot.seeds[0]), lot.task, how=watched)
     steps = len(watched.seen) * how.setting.steps * len(how.setting.seeds)
-    return steps * int(how.batch_size) * lot.num_replicas
+    return int(steps * how.batch_size * lot.num_replicas)
 
 
 def noise_for_pictures(folder: Path) -> None:
