@@ -63,7 +63,7 @@ def body(run: RunSource) -> Markup:
             left_out.append(tag("li", f"{trace.name}: {error}"))
     shown.sort(key=lambda one: one[1].weights is None)
     names = told_apart([name for name, _, _ in shown])
-    shown = [(name, *rest) for name, (_, *rest) in zip(names, shown, strict=True)]
+    shown = [(name, found, inside) for name, (_, found, inside) in zip(names, shown, strict=True)]
     panels = [tag("div", inside, data_title=name) for name, _, inside in shown]
     summary = [(name, *numbers(found)) for name, found, _ in shown if found.weights is not None]
     return markup(
