@@ -215,7 +215,7 @@
 
   const largest = (numbers) => numbers.indexOf(Math.max(...numbers));
 
-  // The columns before and behind the problem have short names, so that all fit on a phone.
+  // With a column before and one behind the problem.
   const columnsOf = (kind, tokens) => ["begin", ...tokens.map((token) => kind.tokens[token]), "end"];
 
   function routingOf(kind, tokens, solved, { logits, attention, openness }) {
