@@ -18,7 +18,8 @@ from wug.study.experiment import Experiment, Layout, RunOptions
 from wug.tasks.extrapolation.single_module import SingleModule
 from wug.training.kept_networks import load
 from wug.training.plan import Lot, Registered, Variant
-from wug.training.ray_crew import Cluster, load_ray, run_on_ray
+from wug.training.ray_cluster import Cluster, load_ray
+from wug.training.ray_crew import run_on_ray
 from wug.training.work import WorkOptions
 
 LAYOUT = Layout(rows=("unit",), column="range", row_order=(), column_order=())

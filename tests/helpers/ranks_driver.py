@@ -9,7 +9,7 @@ steps, float64); ``shares.json`` (which rows each rank had), and ``whole`` and `
 Usage: ranks_driver.py OUT TEXT DIE_AT: train with checkpoints, and die after a step.
 
 Usage: ranks_driver.py OUT TEXT wrapped: gradients of one step by torch's DistributedDataParallel,
-as ``LAYER-wrapped.safetensors``.
+as ``LAYER-wrapped.safetensors``; and ``caches.json``, where each rank keeps compiled programs.
 """
 
 import json
@@ -29,6 +29,7 @@ from wug.training.loop import Training
 from wug.training.objective import objective
 from wug.training.optimisers import AdamW
 from wug.training.plan import Lot
+from wug.training.programs import use_cache_folder
 from wug.training.ranks import here, join, leave
 
 STEPS = 50
@@ -108,6 +109,10 @@ def wrapped(out: Path, text: str) -> None:
         gradients = {name: parameter.grad for name, parameter in params.items()}
         if ranks.first:
             save_file(gradients, out / f"{layer}-wrapped.safetensors")
+    use_cache_folder()
+    caches = gather(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+    if ranks.first:
+        (out / "caches.json").write_text(json.dumps(caches))
     torch.distributed.barrier()
     os._exit(0)  # its reducer keeps the threads of the group alive
 

@@ -17,7 +17,7 @@ from wug.core import index
 from wug.core.errors import UserError, require_at_least
 from wug.core.folders import run_folder
 from wug.core.result_names import find_results
-from wug.records import RunStore, clear_run, read_run, take_over
+from wug.records import Manifest, Run, RunStore, clear_run, read_run, require_alike, take_over
 
 if TYPE_CHECKING:
     from wug.stats.measures import Measure
@@ -117,9 +117,10 @@ def run(
         if on is None:
             require_device(device)
         else:
-            from wug.training.ray_crew import Cluster, load_ray, run_on_ray
+            from wug.training.ray_cluster import Cluster, load_ray
+            from wug.training.ray_crew import run_on_ray
 
-            load_ray()
+            load_ray(on)
             cluster = Cluster(
                 address=on, cores_per_lot=cores_per_lot, gpus_per_lot=gpus_per_lot, ship=ship
             )
@@ -138,13 +139,15 @@ def run(
             return 0
         work, elsewhere = part[0], part[1] or elsewhere
     folder = out or run_folder(plan.name, scale, streams)
+    earlier = None if add_to is None else results_to_add(
+        add_to, Manifest.make(plan.name, plan.settings), folder if fresh else None
+    )  # fmt: skip
     if fresh:
         clear_run(folder)
     store = RunStore.open(folder, plan.name, plan.settings)
     console.print(f"[bold]{plan.title}[/], {scale} scale, in {folder}")
-    if add_to is not None:
-        results = find_results(add_to)
-        console.print(f"Taken over: {take_over(store, read_run(results))} trainings of {results}")
+    if earlier is not None:
+        console.print(f"Taken over: {take_over(store, earlier)} trainings of {earlier.folder}")
     with log_events(store) if log == "tensorboard" else nullcontext() as events:
         train_missing(target, options, plan, store, work, workers, console, elsewhere)
     dismiss()
@@ -173,6 +176,25 @@ def run(
     for standing in standings(plan, records, options):
         print_standing(standing, table.measure)
     return 0
+
+
+def results_to_add(name: str, wanted: Manifest, removed: Path | None) -> Run:
+    """Find finished trainings that count as those of a run, before its folder is touched.
+
+    Args:
+        name: What a person wrote after --add-to.
+        wanted: What the run is about.
+        removed: The folder that --fresh is about to empty, if any.
+
+    Raises:
+        UserError: There are no such results, or they are about to be removed.
+        ConfigMismatchError: They are of another experiment or have other settings.
+    """
+    found = read_run(find_results(name))
+    if removed is not None and removed.resolve() == found.folder.resolve():
+        raise UserError(f"run: --fresh would remove {removed}, which --add-to names.")
+    require_alike(found, wanted)
+    return found
 
 
 def print_standing(standing: Standing, measure: Measure) -> None:

@@ -1,11 +1,11 @@
 """What a run left behind: records that are written once, whole, and read without torch."""
 
-from wug.records.archive import pack_run, take_over
+from wug.records.archive import pack_run, require_alike, take_over
 from wug.records.atomic import write_atomic
 from wug.records.errors import ConfigMismatchError, RunFolderError, StorageError
 from wug.records.hashing import Json, config_hash
 from wug.records.leases import Claim
-from wug.records.manifest import DATA_EDITION
+from wug.records.manifest import DATA_EDITION, Manifest
 from wug.records.networks import NetworkFile, read_networks
 from wug.records.outcomes import kept_accuracy, read_outcome
 from wug.records.queries import group_by, where
@@ -21,6 +21,7 @@ __all__ = [
     "DATA_EDITION",
     "Json",
     "Kind",
+    "Manifest",
     "NetworkFile",
     "Problem",
     "Record",
@@ -40,6 +41,7 @@ __all__ = [
     "read_outcome",
     "read_run",
     "read_traces",
+    "require_alike",
     "take_over",
     "where",
     "write_atomic",

@@ -10,7 +10,7 @@ from wug.records.atomic import write_atomic
 from wug.records.errors import ConfigMismatchError, RunFolderError
 from wug.records.files import plain_file, read_plain, reason_of
 from wug.records.hashing import Json
-from wug.records.manifest import MANIFEST_NAME, holds_run
+from wug.records.manifest import MANIFEST_NAME, Manifest, holds_run
 from wug.records.reader import CATALOG_NAME, PACKED_NAME, Run
 from wug.records.schema import Record
 from wug.records.segments import Problem, encode_segment
@@ -88,6 +88,23 @@ def pack_run(
     return left_out
 
 
+def require_alike(run: Run, wanted: Manifest) -> None:
+    """Refuses a run whose trainings can't be taken over.
+
+    Args:
+        run: A packed run, or a run folder.
+        wanted: What the run is about that would take them over.
+
+    Raises:
+        ConfigMismatchError: The run is of another experiment or has other settings.
+    """
+    if difference := run.manifest.differs(wanted):
+        raise ConfigMismatchError(
+            f"{run.folder} holds {difference}: only trainings like those of this run can be taken "
+            "over."
+        )
+
+
 def take_over(store: RunStore, run: Run) -> int:
     """Adds what another run of the same settings has and this one has not.
 
@@ -102,11 +119,7 @@ def take_over(store: RunStore, run: Run) -> int:
         ConfigMismatchError: The run is of another experiment or has other settings.
         StorageError: The disk refuses.
     """
-    if difference := run.manifest.differs(store.manifest):
-        raise ConfigMismatchError(
-            f"{run.folder} holds {difference}: only trainings like those of this run can be taken "
-            "over."
-        )
+    require_alike(run, store.manifest)
     known = store.finished()
     found = [record for record in run.stored() if record.identity not in known]
     for kind in (MODELS, TRACES):

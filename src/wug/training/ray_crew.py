@@ -7,26 +7,24 @@ with the last checkpoint that came back. While a lot is out, its lease is ours.
 
 from __future__ import annotations
 
-import os
-import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.core.errors import UserError, WorkError
 from wug.core.uninterrupted import uninterrupted
 from wug.records import Claim, RunStore, write_atomic
 from wug.records.segments import decode_segment
-from wug.training.crew import WORTH_COMPILING, num_cores, watch
+from wug.training.crew import WORTH_COMPILING, watch
 from wug.training.lots import Trainings, missing, versions
 from wug.training.mailbox import Mailbox
 from wug.training.others import Others
 from wug.training.plan import Lot
-from wug.training.remote import CHECKPOINT_SECONDS, MOST_CHECKPOINT_BYTES, Errand, Parcel
+from wug.training.ray_cluster import Cluster, connect, load_ray
+from wug.training.remote import MOST_CHECKPOINT_BYTES, Errand, Parcel
 from wug.training.work import (
     MODELS,
     WorkOptions,
@@ -49,82 +47,6 @@ ASK_SECONDS = 1.0
 LETTER_SECONDS = 10.0
 # What is cancelled may clear up for so long.
 GENTLE_SECONDS = 5.0
-KNOCK_SECONDS = 20.0
-HELP = "run: --on needs Ray, which is an extra: pip install 'wug[ray]'."
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cluster:
-    """Where and with what lots are trained.
-
-    Args:
-        address: ``ray`` starts a cluster in this process, ``auto`` takes that of RAY_ADDRESS or of
-            this machine, else HOST:PORT or ray://HOST:PORT.
-        cores_per_lot: Cores that a lot takes, and its number of threads.
-        gpus_per_lot: GPUs that a lot takes; a part is possible.
-        ship: Whether to send this wug to the workers; else it must be installed there.
-        checkpoint_seconds: Least time between two checkpoints of a lot that come back.
-    """
-
-    address: str
-    cores_per_lot: int = 1
-    gpus_per_lot: float = 0.0
-    ship: bool = False
-    checkpoint_seconds: float = CHECKPOINT_SECONDS
-
-
-def load_ray() -> Any:
-    """Return Ray, without what it would report to its makers.
-
-    Raises:
-        UserError: It is not installed.
-    """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # Of a cluster in this process; else its workers would give way to everything else.
-    os.environ.setdefault("RAY_worker_niceness", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-    except ImportError:
-        raise UserError(HELP) from None
-    return ray
-
-
-def connect(ray: Any, cluster: Cluster) -> None:
-    """Join a cluster, or start one in this process.
-
-    Raises:
-        UserError: There is none at the address.
-    """
-    import wug
-
-    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    if cluster.ship:
-        settings["runtime_env"] = {"py_modules": [str(Path(wug.__file__).parent)]}
-    if cluster.address == "ray":
-        settings |= {"address": "local", "num_cpus": num_cores(), "include_dashboard": False}
-    else:
-        settings["address"] = cluster.address
-    try:
-        if cluster.address not in ("ray", "auto"):
-            knock(cluster.address)
-        ray.init(**settings)
-    except Exception as error:  # of many types: no such host, no such process, another version
-        reason = str(error).strip().split("\n", 1)[0]
-        raise UserError(f"run: no Ray cluster at {cluster.address!r}: {reason}") from None
-
-
-def knock(address: str) -> None:
-    """Raise at once if nobody listens at an address: Ray itself would try for minutes.
-
-    Raises:
-        OSError: Nobody listens there, or there is no such host.
-        ValueError: It is no HOST:PORT.
-    """
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit():
-        raise ValueError("say ray, auto, HOST:PORT or ray://HOST:PORT.")
-    socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
 
 
 def errand_on_worker(errand: Errand, mailbox: Any) -> Parcel:
@@ -391,7 +313,7 @@ def run_on_ray(
         UserError: Ray is not installed, or there is no cluster.
         WorkError: A lot failed; what was written before is intact.
     """
-    ray = load_ray()
+    ray = load_ray(cluster.address)
     with console.status("connecting to Ray"):
         connect(ray, cluster)
     try:

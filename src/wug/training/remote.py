@@ -23,7 +23,7 @@ from wug.training.work import MODELS, WorkOptions, train_lot
 
 # Python itself may differ in its last number.
 MUST_AGREE = ("wug", "torch")
-NEWS_SECONDS = 0.5
+NEWS_SECONDS = 1.0
 CHECKPOINT_SECONDS = 60.0
 MOST_CHECKPOINT_BYTES = 256_000_000
 
