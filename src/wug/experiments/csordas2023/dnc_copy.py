@@ -104,7 +104,7 @@ CLAIMS: tuple[Claim, ...] = (
     stream=("task",),
     scales={
         "smoke": Size(seeds=2, steps=2),
-        "laptop": Size(seeds=8, steps=6_000),
+        "laptop": Size(seeds=8, steps=3_000),
         "paper": Size(seeds=12, steps=50_000, streams="independent"),
     },
     usual=below_paper(model=("dnc", "dnc_d", "dnc_ds", "dnc_mds")),
