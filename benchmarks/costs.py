@@ -5,9 +5,10 @@ few steps of some of its lots are timed on one thread, compiled as a run would c
 multiplied: an estimate, and marked as one. A step whose batch is large is timed with a part of it,
 an evaluation with one batch of each split, masks by a few of their steps; lots that were not timed
 take as long per step as the nearest one that was. Of large tables at paper scale docs/scale.md says
-how many operations they need (benchmarks/paper_costs.py counts them); they are divided by what a
-core does in a training. Where none of that is possible (data that is not here), the reason is kept
-instead. Results are kept in
+how many operations they need, masks included (benchmarks/paper_costs.py counts them); they are
+divided by what a core does in a training. A table whose trainings another one has takes its share
+of that, and one that times layers as much longer as it has more tokens and repetitions. Where none
+of that is possible (files that are not here), the reason is kept instead. Results are kept in
 src/wug/costs.json as they come; what is there is not timed again unless it is asked for by name.
 
     python benchmarks/costs.py [EXPERIMENT ...] [--scales laptop paper] [--seconds 60] [--smoke]
@@ -22,7 +23,7 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,11 +44,17 @@ from wug.training.programs import can_compile
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "src" / "wug" / "costs.json"
-# Rows of the table of docs/scale.md: name, perhaps a remark, lots, steps and operations.
-COUNTED = re.compile(r"^\| (\w+)(?:,[^|]*)? \| ([\d,]+) \| [^|]+ \| ([\d.e+]+) \|", re.M)
+# Rows of the tables of docs/scale.md: name, perhaps a remark, lots, steps and operations.
+COUNTED = re.compile(r"^\| ([\w.]+)(?:,[^|]*)? \| ([\d,]+) \| [^|]+ \| ([\d.e+]+) \|", re.M)
 # What a training gets of the speed of matrix products (benchmarks/ndr_step.py: 59 %).
 SHARE_OF_PRODUCTS = 0.5
+# Operations of products of 1024 x 1024 numbers in a second, on a core that was quiet.
+PRODUCTS_PER_SECOND = 1.05e11
 SCALES = ("laptop", "paper")
+# From so many weights on, products of matrices take most of the time of stacked networks, too.
+LARGE = 1_000_000
+# Tasks whose files nobody but their user has.
+FILES = {"cfq": "needs CFQ's files"}
 MOST_LOTS = 2
 # Rows that a step of a single network is tried with first, and how long steps are timed.
 FEW_ROWS, LONG_STEP = 4, 0.5
@@ -106,25 +113,61 @@ def scaled_minutes(experiment: str, scale: Any, known: dict[str, Any]) -> float 
     return None
 
 
-@cache
-def operations_per_second() -> float:
-    """Return how many operations of matrix products this core does in a second."""
-    size, number = 1024, 8
-    some = torch.ones(size, size)
-    torch.mm(some, some)
-    seconds = cpu(lambda: [torch.mm(some, some) for _ in range(number)])
-    return 2 * size**3 * number / max(seconds, CLOCK)
-
-
 def counted_minutes(experiment: str, lots: Sequence[Lot]) -> float | None:
     """Return the minutes of a table whose operations were counted."""
     text = (ROOT / "docs" / "scale.md").read_text("utf-8")
-    counted = {f"csordas2023.{name}": row for name, *row in COUNTED.findall(text)}
+    rows = {name: row for name, *row in COUNTED.findall(text)}
+    counted = {name if "." in name else f"csordas2023.{name}": row for name, row in rows.items()}
     if experiment not in counted:
         return None
     some, operations = (float(number.replace(",", "")) for number in counted[experiment])
-    speed = SHARE_OF_PRODUCTS * operations_per_second()
-    return operations * len(lots) / some / speed / 60
+    return operations * len(lots) / some / (SHARE_OF_PRODUCTS * PRODUCTS_PER_SECOND) / 60
+
+
+def kind_of(lot: Lot) -> str:
+    """Name what decides the time of a lot's steps."""
+    return f"{lot.build} {lot.task} {lot.plan.batch_size} {lot.num_replicas}"
+
+
+def shared_minutes(experiment: str, scale: Any, known: dict[str, Any]) -> float | None:
+    """Return the minutes by those of another table of the paper that has all of its trainings."""
+    paper = experiment.partition(".")[0]
+    own = lots_of(experiment, scale)
+    kinds = {kind_of(lot) for lot in own}
+    for other, costs in known.items():
+        minutes = costs.get(scale, {}).get("minutes")
+        if minutes is None or other == experiment or not other.startswith(f"{paper}."):
+            continue
+        lots = lots_of(other, scale)
+        if kinds <= {kind_of(lot) for lot in lots}:
+            return float(minutes) * sum(map(work, own)) / sum(map(work, lots))
+    return None
+
+
+def measuring_minutes(experiment: str, scale: Any, known: dict[str, Any]) -> float | None:
+    """Return the minutes of a table that times layers, by those of another scale."""
+
+    def size(lots: Sequence[Lot]) -> float:
+        # A layer is called once before it is timed.
+        settings = ((lot.num_replicas, lot.variants[0].config) for lot in lots)
+        return sum(
+            number * float(config["tokens"]) * (1 + float(config["repeats"]))
+            for number, config in settings
+            if "tokens" in config
+        )
+
+    there = size(lots_of(experiment, scale))
+    for other in SCALES:
+        minutes = known.get(other, {}).get("minutes") if other != scale else None
+        if there and minutes is not None:
+            return float(minutes) * there / size(lots_of(experiment, other))
+    return None
+
+
+def most_weights(lots: Sequence[Lot]) -> int:
+    """Return the number of weights of the largest network."""
+    modules = (initial_module(lot, lot.seeds[0]) for lot in lots)
+    return max(sum(weight.numel() for weight in module.parameters()) for module in modules)
 
 
 def work(lot: Lot) -> int:
@@ -144,7 +187,7 @@ class Stopwatch:
         plan = lot.plan
         compiled = self.compiled and plan.steps >= WORTH_COMPILING
         stacked = choose_engine(lot) == "stacked"
-        kind = f"{lot.build} {lot.task} {plan.batch_size} {lot.num_replicas}"
+        kind = kind_of(lot)
         if " at 0x" in kind or kind not in self.known:
             rows = plan.batch_size
             if not stacked:
@@ -262,23 +305,35 @@ def estimated_minutes(lots: Sequence[Lot], known: dict[str, float], watch: Stopw
 
 
 def cost(
-    experiment: str, scale: Any, other: dict[str, Any], watch: Stopwatch, may_time: bool
+    experiment: str, scale: Any, every: dict[str, Any], watch: Stopwatch, may_time: bool
 ) -> dict[str, Any] | None:
     """Return what a table costs at a scale, and how that is known; None if it was not timed."""
+    other = every.get(experiment, {})
     lots = lots_of(experiment, scale)
     if all(lot.plan.steps == 1 for lot in lots) and not shipped_seconds(experiment, scale, lots):
-        return {"how": "unknown", "why": "its time is not that of trainings"}
+        minutes = measuring_minutes(experiment, scale, other)
+        if minutes is None:
+            return {"how": "unknown", "why": "its time is not that of trainings"}
+        return {"minutes": float(f"{minutes:.2g}"), "how": "estimated"}
     known = shipped_seconds(experiment, scale, lots)
     if len(known) == len(lots):
         how = "measured" if all_shipped(experiment, scale, lots) else "estimated"
         return {"minutes": float(f"{sum(known.values()) / 60:.3g}"), "how": how}
     minutes = None if known else scaled_minutes(experiment, scale, other)
-    large = all(choose_engine(lot) == "single" and not masked(lot) for lot in lots)
+    if minutes is None and not known and may_time:
+        minutes = shared_minutes(experiment, scale, every)
+    large = all(choose_engine(lot) == "single" for lot in lots) or most_weights(lots) >= LARGE
     if minutes is None and scale == "paper" and large:
         minutes = counted_minutes(experiment, lots)
     if minutes is None and may_time:
         minutes = estimated_minutes(lots, known, watch)
     return None if minutes is None else {"minutes": float(f"{minutes:.2g}"), "how": "estimated"}
+
+
+def missing_files(experiment: str, scale: Any) -> str:
+    """Say which files of a user's a table needs; nothing if it needs none."""
+    tasks = {index.key_of("task", type(lot.task)) for lot in lots_of(experiment, scale)}
+    return next((why for task, why in FILES.items() if task in tasks), "")
 
 
 def main(
@@ -316,13 +371,13 @@ def main(
         may_time = not shipped and (scale not in found or entry.key in experiments)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            told = cost(entry.key, scale, found, watch, may_time)
+            told = cost(entry.key, scale, known, watch, may_time)
         except TimeoutError:
             told = {"how": "unknown", "why": f"trying it took longer than {seconds} s"}
         except MemoryError:
             told = {"how": "unknown", "why": "trying it needs more memory"}
         except (UserError, RuntimeError) as error:
-            told = {"how": "unknown", "why": str(error).split("\n")[0]}
+            told = {"how": "unknown", "why": missing_files(entry.key, scale) or str(error)}
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
         if told is None:

@@ -2,7 +2,10 @@
 
 300 rows each, uniform in the published ranges. Recovered: the relative error is below 1e-6 where
 every input lies between the upper end of its range and twice that. Every fit leaves one line in
-the file of records, and what is there is not run again.
+the file of records, and what is there is not run again. The equations come in an order of which
+any beginning has arithmetic ones and ones with functions in their proportion, and every method is
+run on an equation before the next one: a run that is cut off is a fair sample. Peers run in a
+process of their own, so that one that crashes is a result and not an end.
 
     python benchmarks/formula_feynman.py DATA [--noise 0.01] [--methods wug pyoperon gplearn]
 
@@ -13,13 +16,19 @@ from __future__ import annotations
 
 import csv
 import math
+import multiprocessing
 import re
+import resource
+import signal
 import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
 from itertools import islice
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +36,7 @@ import numpy as np
 import tyro
 from formula_measures import relative_error
 from formula_methods import search_with_gplearn, search_with_pyoperon
-from formula_records import SRBENCH, Record, append, read
+from formula_records import EARLY, SRBENCH, Record, append, read
 from numpy.typing import NDArray
 
 from wug.analysis.formula import Formula
@@ -38,6 +47,8 @@ Array = NDArray[np.float64]
 
 ROWS, TEST_ROWS = 300, 1_000
 RECOVERED = 1e-6
+# Times its limit after which a peer's process is ended: no generation takes so long.
+HANGS = 3
 FUNCTIONS = re.compile(r"\b(exp|log|ln|sin|cos|tanh|arcsin)\(")
 
 
@@ -92,6 +103,16 @@ def read_equations(path: Path) -> Iterator[Equation]:
                 )  # fmt: skip
 
 
+def in_fair_order(equations: Sequence[Equation]) -> list[Equation]:
+    """Return the equations shuffled, with the kinds in proportion in any beginning of the list."""
+    places: list[tuple[float, Equation]] = []
+    for kind in ("arithmetic", "functions"):
+        some = [one for one in equations if one.kind == kind]
+        some.sort(key=lambda one: zlib.crc32(f"{one.key} order".encode()))
+        places += [((i + 0.5) / len(some), one) for i, one in enumerate(some)]
+    return [one for _, one in sorted(places, key=lambda place: place[0])]
+
+
 def fit(method: str, x: Array, y: Array, seconds: float, seed: int) -> tuple[Any, str, str]:
     """Return a function that predicts, the formula as text, and what the method says of it."""
     if method == "wug":
@@ -120,6 +141,8 @@ def measure(method: str, equation: Equation, noise: float, seconds: float, seed:
         "method": method, "equation": equation.key, "kind": equation.kind, "noise": noise,
         "limit": seconds, "seed": seed,
     }  # fmt: skip
+    if method != "wug":
+        record["version"] = version(method)
     x, y = equation.train(noise)
     began = time.process_time()
     try:
@@ -134,6 +157,36 @@ def measure(method: str, equation: Equation, noise: float, seconds: float, seed:
         "recovered": bool(error < RECOVERED), "error": error if math.isfinite(error) else None,
         "inside": inside, "says": says, "expression": text[:400], "seconds": round(spent, 2),
     }  # fmt: skip
+
+
+def measure_apart(
+    method: str, equation: Equation, noise: float, seconds: float, seed: int
+) -> Record:
+    """Measure in a process of its own; if that crashes or hangs, say so."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    arguments = (method, equation, noise, seconds, seed)
+    child = context.Process(target=send_record, args=(theirs, arguments), daemon=True)
+    child.start()
+    theirs.close()
+    try:
+        return dict(ours.recv())
+    except EOFError:
+        child.join()
+    ended = child.exitcode or 0
+    if ended in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT):
+        raise SystemExit(f"{method} was killed on {equation.key}: run again to go on.") from None
+    return {
+        "method": method, "equation": equation.key, "kind": equation.kind, "noise": noise,
+        "limit": seconds, "seed": seed, "recovered": False, "remark": f"ended with code {ended}",
+    }  # fmt: skip
+
+
+def send_record(to: Connection, arguments: tuple[Any, ...]) -> None:
+    """Measure, and send the record."""
+    hangs = math.ceil(HANGS * arguments[3]) + 10
+    resource.setrlimit(resource.RLIMIT_CPU, (hangs, hangs + 1))
+    to.send(measure(*arguments))
 
 
 def rates(records: Sequence[Record]) -> str:
@@ -152,6 +205,7 @@ def rates(records: Sequence[Record]) -> str:
               "hours instead of seconds (La Cava et al., 2021):", ""]  # fmt: skip
     lines += ["| method | no noise | 1 % noise |", "|---|--:|--:|"]
     lines += [f"| {name} | {a} % | {b} % |" for name, (a, b) in SRBENCH.items()]
+    lines += ["", EARLY]
     missed = [r for r in records if r["method"] == "wug" and not r["recovered"] and not r["noise"]]
     lines += ["", "Not recovered by wug without noise:", ""]
     lines += [f"- {r['equation']} ({r['kind']}): {r.get('says')}" for r in missed]
@@ -194,15 +248,18 @@ def main(
 
     if clock == "processor":
         search.CLOCK = time.process_time
+    for method in set(methods) - {"wug"}:
+        import_module(method)  # here, and not in the time of every fit
     records = read(out)
     done = {(r["method"], r["equation"], r["noise"], r["limit"], r["seed"]) for r in records}
-    for method in methods:
-        for equation in islice(read_equations(data), None, None, every):
-            chosen = (not only or equation.key in only) and kind in ("all", equation.kind)
-            if chosen and (method, equation.key, noise, time_limit, seed) not in done:
-                record = measure(method, equation, noise, time_limit, seed)
+    for equation in islice(in_fair_order(list(read_equations(data))), None, None, every):
+        chosen = (not only or equation.key in only) and kind in ("all", equation.kind)
+        for method in methods if chosen else ():
+            if (method, equation.key, noise, time_limit, seed) not in done:
+                one_fit = measure if method == "wug" else measure_apart
+                record = one_fit(method, equation, noise, time_limit, seed)
                 append(out, record)
-                shown = ("equation", "recovered", "says", "seconds", "expression")
+                shown = ("method", "equation", "recovered", "error", "seconds", "expression")
                 print(*(str(record.get(name))[:90] for name in shown), flush=True)
     out.with_suffix(".md").write_text(rates(read(out)), encoding="utf-8")
 

@@ -9,12 +9,13 @@ in.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import tyro
-from formula_records import CARRIES, SRBENCH, Record
+from formula_records import CARRIES, EARLY, SEEN, SRBENCH, Record
 from formula_records import read as read_records
 
 RESULTS = Path(__file__).parent / "results"
@@ -23,6 +24,8 @@ FIRST_MARK, LAST_MARK = "<!-- formula records -->", "<!-- end of formula records
 METHODS = ("wug", "pyoperon", "gplearn")
 SUITE, NOISY, EQUATIONS = 81, 21, {"arithmetic": 71, "functions": 29}
 SETS, SYSTEMS = 12, 63
+# Of a line of prose in README.md.
+WIDTH = 100
 
 
 def read(folder: Path, name: str) -> list[Record]:
@@ -111,7 +114,11 @@ def failures(folder: Path) -> list[str]:
         "Feynman without noise": [r["equation"] for r in read(folder, "feynman")
                                   if r["method"] == "wug" and not (r["recovered"] or r["noise"])],
         "NIST, certified model found but beaten by a smaller formula":
-            [r["data"] for r in nist if not r["certified"] and r["form_found"]],
+            [r["data"] for r in nist if not r["certified"] and r["form_found"]
+             and r.get("beaten_by", "") is not None],
+        "NIST, certified model found, but on the front with a number made simple":
+            [r["data"] for r in nist if not r["certified"] and r["form_found"]
+             and r.get("beaten_by", "") is None],
         "NIST, certified model not found":
             [r["data"] for r in nist if not (r["certified"] or r["form_found"])],
         "NIST, no formula as good": [r["data"] for r in nist if not r["as_good"]],
@@ -140,7 +147,7 @@ def summary(folder: Path) -> str:
     lines = [("recovered", "of", *METHODS), ("---", "--:", *("--:" for _ in METHODS)), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     missed = "\n".join(failures(folder))
-    return f"{table}\n\n{srbench()}\n\nMissed by wug:\n\n{missed}\n"
+    return f"{table}\n\n{EARLY}\n\n{SEEN}\n\n{srbench()}\n\nMissed by wug:\n\n{missed}\n"
 
 
 def srbench() -> str:
@@ -183,7 +190,8 @@ def short_table(folder: Path) -> str:
     for text, records, total, name, limit in rows:
         cells = " | ".join(count(records.get(m, []), total, name) for m in METHODS)
         lines.append(f"| {text} | {total} | {cells} | {limit} |")
-    return "\n".join(lines) + "\n"
+    notes = textwrap.fill(f"{EARLY} {SEEN}", WIDTH)
+    return "\n".join([*lines, "", notes]) + "\n"
 
 
 def with_table(page: str, table: str) -> str:

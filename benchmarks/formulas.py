@@ -49,6 +49,16 @@ def header(method: Method, task: Task) -> Record:
     }
 
 
+def patience_with(task: Task) -> dict[str, float]:
+    """Return how long each stage of a fit may take on the wall, by what it is called otherwise."""
+    times = BUSY if task.clock == "processor" else 1
+    return {
+        "never started": times * IMPORT_SECONDS,
+        "killed": times * task.seconds + GRACE_SECONDS,
+        "never judged": times * 2 * JUDGING_SECONDS,
+    }
+
+
 def run(method: Method, task: Task) -> Record:
     """Fit in a fresh process and return the record, whatever happens there."""
     # Forked from a server that has the libraries imported: a fresh process, without that wait.
@@ -58,13 +68,8 @@ def run(method: Method, task: Task) -> Record:
     process.start()
     theirs.close()
     record = header(method, task) | {"status": "fitted", "recovered": False}
-    stages = {
-        "never started": IMPORT_SECONDS,
-        "killed": (BUSY if task.clock == "processor" else 1) * task.seconds + GRACE_SECONDS,
-        "never judged": 2 * JUDGING_SECONDS,
-    }
     try:
-        for overrun, patience in stages.items():
+        for overrun, patience in patience_with(task).items():
             if not ours.poll(patience):
                 record = {"seconds": patience} | record | {"status": overrun}
                 break

@@ -28,19 +28,23 @@ def test_the_table_has_every_benchmark(tmp_path: Path) -> None:
     )  # fmt: skip
     nist = {"certified": False, "form_found": True, "as_good": True}
     write(tmp_path, "nist", nist | {"data": "Kirby2"}, nist | {"data": "Hahn1", "certified": True},
-          nist | {"data": "MGH09", "form_found": False, "as_good": False})  # fmt: skip
+          nist | {"data": "MGH09", "form_found": False, "as_good": False},
+          nist | {"data": "Thurber", "beaten_by": None})  # fmt: skip
     write(tmp_path, "times", {"rows": 10, "columns": 2, "limit": 1.0, "noisy": True,
                               "seconds": 1.25, "megabytes": 7})  # fmt: skip
     text = summary(tmp_path)
     assert "| Feynman, functions, without noise, 30 s | 29 | 1 of 2 run | - | - |" in text
     assert "| own suite, without noise | 81 | - | - | - |" in text
     assert "| ... at most 1 % off outside, functions, without noise, 30 s | 29 | 1 of 2" in text
-    assert "| NIST, the certified model is on the front | 12 | 1 of 3 run | - | - |" in text
-    assert "| NIST, a formula as good as the certified one | 12 | 2 of 3 run | - | - |" in text
+    assert "| NIST, the certified model is on the front | 12 | 1 of 4 run | - | - |" in text
+    assert "| NIST, a formula as good as the certified one | 12 | 3 of 4 run | - | - |" in text
     assert "| 10 rows x 2, limit 1 s, noise |  | 1.2 s, 7 MB | - | - |" in text
     assert "beaten by a smaller formula: Kirby2\n" in text and "not found: MGH09\n" in text
+    assert "with a number made simple: Thurber\n" in text
     assert "no formula as good: MGH09\n" in text and "- falsely exact: I.2" in text
     assert "AI Feynman 55.8 / 0.0 %" in text
+    assert "NIST's twelve data sets were looked at" in text and "meets the rows" in text
+    assert "NIST's twelve data sets" in " ".join(short_table(tmp_path).split())
     main(tmp_path)
     assert (tmp_path / "summary.md").read_text(encoding="utf-8") == text
 

@@ -13,7 +13,7 @@ from formula_methods import METHODS, Task, judge, read_gplearn
 from formula_records import append, read
 from formula_suite import SUITE, symbols
 from formula_tables import make_sheets, markdown
-from formulas import header, main, unmeasured
+from formulas import header, main, patience_with, unmeasured
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "formulas.py"
 CLEAN = {one.key: one for one in SUITE}
@@ -90,6 +90,14 @@ def test_fits_of_scikit_learn_are_judged():
     assert linear["recovered"] and linear["error"] < 1e-9
     network = judge(METHODS["mlp"].fit(task), AFFINE)
     assert not network["recovered"] and network["expression"] is None and network["error"] < 1
+
+
+def test_a_busy_machine_is_no_failure_in_processor_time():
+    wall, processor = (
+        patience_with(Task(formula=AFFINE, seconds=30.0, threads=1, seed=0, clock=clock))
+        for clock in ("wall", "processor")
+    )
+    assert all(processor[stage] > 10 * wall[stage] for stage in wall)
 
 
 def test_gplearn_programs_are_read_with_their_guards():

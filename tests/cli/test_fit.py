@@ -219,6 +219,17 @@ def test_no_table(
     assert not (tmp_path / "fits").exists()
 
 
+def test_without_a_target_the_columns_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data.csv", ["a", "b", "y"], GOOD)
+    assert main(["fit", "data.csv"]) == main(["fit", "no.csv"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert "--target COLUMN" in first and first.endswith("data.csv has a, b, y.")
+    assert "no.csv can't be read: No such file" in second
+
+
 def test_a_constant_target_is_answered_with_the_constant(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

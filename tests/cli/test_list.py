@@ -42,7 +42,7 @@ def test_experiments_have_their_cost_and_what_ships(
     assert entry["ships"] == ["shipped", "shipped-paper-shared"]
 
 
-@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("width", [60, 80, 120])
 def test_costs_stand_on_a_line_of_their_own_where_it_is_narrow(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,16 @@ def test_bad_input_is_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_without_results_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    assert main(["report", "empty", "--out", "site"]) == 2
+    assert capsys.readouterr().err == "wug: report: there is neither a run nor a fit in empty.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
 def test_figures_are_written(tmp_path: Path) -> None:
     starts = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "csv": b"row,column,ours"}
     for kind, start in starts.items():

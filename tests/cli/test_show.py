@@ -1,6 +1,8 @@
 """wug show on records and catalogs that are not of their form."""
 
+import html
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,10 @@ import pytest
 
 from wug.cli.main import main
 from wug.core.folders import results_folder
+from wug.core.result_names import find_results
 from wug.records import Record, RunStore, read_run
+from wug.report.claims import claim_item
+from wug.report.run_source import read_source
 from wug.stats.comparison_table import make_table
 
 FORMATS = ((), ("--json",), ("--csv",), ("--latex",), ("--markdown",), ("--claims",))
@@ -83,3 +88,16 @@ def test_good_results_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) 
         for who in ("ours", "published"):
             claim[who].setdefault("open", "")
     assert said.err == "" and json.loads(said.out)["claims"] == claims
+
+
+def test_claims_are_told_as_on_their_page(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "csordas2023.scan_length@shipped"
+    assert main(["show", name, "--claims"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    source = read_source(find_results(name), name)
+    briefs = [re.search(r'class="brief">(.*?)</small>', item) for item in map(
+        lambda claim: claim_item(claim, source), source.catalog["claims"]
+    )]  # fmt: skip
+    assert briefs
+    for found in filter(None, briefs):
+        assert " ".join(html.unescape(found[1]).split()) in told

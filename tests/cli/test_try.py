@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from wug.cli.try_ import try_
+from wug.cli.main import main
+from wug.cli.try_ import require_writable, try_
 
 ASKED = (
     "ctl-laptop-ndr-backward", "ctl-laptop-lstm-backward", "simple_arithmetic-laptop-ndr-end",
@@ -33,3 +34,16 @@ def test_it_finds_a_formula_asks_a_router_and_writes_a_page(
     assert networks == {f"csordas2023.{name}-0.js" for name in ASKED}
     page = next((tmp_path / "site").glob("routing-*.html")).read_text(encoding="utf-8")
     assert '<figure class="routing"' in page
+
+
+def test_a_folder_that_can_not_be_made_is_said_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    for out in ("file", "file/site"):
+        assert main(["try", "--no-open", "--out", out]) == 2
+        said = capsys.readouterr()
+        assert said.err.startswith(f"wug: try: --out {out} can't be written: ") and not said.out
+    require_writable(tmp_path / "a" / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -43,6 +43,11 @@ def test_folders():
         ResultName.parse("mistry2022.single_module@nowhere").folder()
 
 
+def test_a_run_of_an_unknown_experiment_names_the_nearest():
+    with pytest.raises(UserError, match="unknown experiment 'single_module'; did you mean mistry"):
+        ResultName.parse("single_module@shipped").folder()
+
+
 def own_run(scale, age=0):
     folder = run_folder(EXPERIMENT, scale, None)
     RunStore.open(folder, EXPERIMENT, {"steps": age})

@@ -236,3 +236,17 @@ def test_the_example_on_text_prints_what_the_page_says():
 def test_every_data_set_is_listed(site):
     page = (site / "data.html").read_text(encoding="utf-8")
     assert all(f"<td>{name}</td>" in page for name in catalog())
+
+
+@needs_mkdocs
+def test_examples_of_the_reference_are_code():
+    import griffe
+
+    extensions = griffe.load_extensions(str(ROOT / "docs" / "examples_shown.py"))
+    loader = griffe.GriffeLoader(
+        extensions=extensions, search_paths=[str(ROOT / "src")],
+        docstring_parser=griffe.Parser.google,
+    )  # fmt: skip
+    sections = loader.load("wug.units.nmu")["NMU"].docstring.parsed
+    assert "examples" in [section.kind.value for section in sections]
+    assert "examples_shown.py" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")

@@ -34,6 +34,11 @@ def test_a_tutorial_runs_and_prints_what_it_shows(path, monkeypatch, tmp_path):
     assert [NUMBER.sub("#", text) for text in printed] == [NUMBER.sub("#", t) for t in shown]
 
 
+@pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
+def test_no_tutorial_prints_more_digits_than_people_read(path):
+    assert not re.search(r"\d\.\d{6}", path.read_text(encoding="utf-8"))
+
+
 def test_pages_of_tutorials_have_code_and_what_it_printed():
     for title, uri, path in notebooks.found():
         page = notebooks.to_markdown(path)

@@ -179,6 +179,15 @@ def test_a_table_is_as_exact_as_it_was_written(digits: int) -> None:
     assert str(model.expression_) == "x1**2/x2" and model.status_ == "exact"
 
 
+@pytest.mark.parametrize("rounded", [2, 0])
+def test_only_columns_of_the_formula_loosen_its_rounding(rounded: int) -> None:
+    x = box(58, (1, 9), (1, 9), (1, 9))
+    y = x[:, 0] ** 2 / x[:, 1] * (1 + 2e-12 * np.sin(9 * x[:, 2]))
+    x[:, rounded] = [float(f"{value:.12g}") for value in x[:, rounded]]
+    model = ArithmeticRegressor(time_budget=3, random_state=0).fit(x, y)
+    assert (model.status_ == "exact") == (rounded == 0)
+
+
 def test_cents_are_not_rounded() -> None:
     prices = np.random.default_rng(5).integers(10**9, 10**11, (50, 2)) / 100
     assert written_rounding(prices) == 0

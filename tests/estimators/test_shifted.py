@@ -7,7 +7,9 @@ import torch
 
 from wug.estimators import ArithmeticRegressor
 from wug.estimators.data import Data, Effort, Limits
-from wug.estimators.shifted import Shifted, ShiftedTimes, line_of
+from wug.estimators.network import module_of
+from wug.estimators.saved import weights_from_json, weights_to_json
+from wug.estimators.shifted import Shifted, ShiftedTimes, level_of, line_of
 
 X = np.linspace(0.3, 9.1, 70)
 LAWS = {
@@ -18,6 +20,10 @@ LAWS = {
     "damped": 1.4 * np.exp(-0.3 * X) * np.cos(4 * X),
     "damped, with a phase": 1.4 * np.exp(-0.37 * X) * np.sin(4.1 * X - 1.1) + 0.6,
     "bent line": 1013.2 * (1 - 0.0226 * X) ** 5.25,
+    "saturation": 338.0 * (1 - (1 + X / 51.28) ** -2),
+    "slow saturation": 63.6 * (1 - 1 / np.sqrt(1 + 0.41 * X)),
+    "to a level": 3.1 + 2.3 * (1 + X / 0.7) ** -0.37,
+    "growth from a level": 2.9 * (1 + 0.21 * X) ** 0.8 - 2.9,
 }
 
 
@@ -62,3 +68,14 @@ def test_a_decay_through_noise_is_no_polynomial() -> None:
     assert model.expression_.has(sympy.exp) and model.status_ == "noisy"
     beyond = np.array([[35.0], [40.0]])
     np.testing.assert_allclose(model.predict(beyond), 1200 * np.exp(-beyond[:, 0] / 8.3), rtol=0.2)
+
+
+@pytest.mark.parametrize("factors", [[2.5], [2.5, 7.0]])
+def test_a_level_is_printed_saved_and_computed_by_units(factors: list[float]) -> None:
+    level, rows = level_of(0.5, -1.5, np.array(factors)), X[:, None]
+    wanted = 2.5 * (1 + 0.5 * X) ** -1.5 + (factors[1] if len(factors) > 1 else -2.5)
+    shown = sympy.lambdify("x", level.expression(["x"]))
+    again = weights_from_json(weights_to_json(level))
+    computed = module_of(level)(torch.from_numpy(rows)).detach().numpy()[:, 0]
+    for values in (shown(X), level.predict(rows), again.predict(rows), computed):
+        np.testing.assert_allclose(values, wanted, rtol=1e-13)

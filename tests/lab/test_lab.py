@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from small_lots import sequence_lot, train_and_keep
 
 from wug.core.errors import UserError
+from wug.core.folders import results_folder
 from wug.lab import Lab
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.models.encoder_decoder import EncoderDecoder
@@ -57,6 +58,12 @@ def test_the_listing_says_what_there_is(kept: Path) -> None:
     assert one["name"] == "runs/demo/smoke/ndr" and one["model"] == "NDR" and one["task"] == "CTL"
     assert one["labels"] == {"model": "ndr"} and one["seed"] == 3 and 0 <= one["accuracy"] <= 1
     assert one["example"] == "101 d a b" and one["tokens"] == list(TASK.tokens)
+
+
+def test_the_listing_opens_with_a_network_that_is_right() -> None:
+    listed = Lab([results_folder() / "csordas2023.ctl"]).checkpoints()["checkpoints"]
+    shares = [one["accuracy"] for one in listed]
+    assert listed[0]["model"] == "NDR" and shares == sorted(shares, reverse=True)
 
 
 def test_networks_of_smoke_runs_are_not_listed(kept: Path, tmp_path: Path) -> None:

@@ -3,17 +3,17 @@
 import re
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from wug.core import index
 from wug.core.folders import results_folder
 from wug.core.papers import report_entries
-from wug.report.claims import brief, spoken
+from wug.report.evidence import brief, spoken
 from wug.report.pages import claims, overview, paper
 from wug.report.papers import chapter_of, papers_of
 from wug.report.sources import Sources, find_sources
+from wug.stats.comparison_table import measures_of
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +78,10 @@ def test_evidence_is_told_by_the_measures_of_the_run() -> None:
         {"name": "first", "title": "First", "path": "observed.first", "unit": "s"},
         {"name": "solved_at", "title": "Solved at", "path": "solved_at", "unit": "steps"},
     ]  # fmt: skip
-    run: Any = SimpleNamespace(catalog={"measures": measures})
+    known = measures_of({"measures": measures})
     evidence = ["fnn: first under not first 0.056 vs lstm: first under not first unknown",
                 "a [1,2): solved at 1.57e+04 vs b: first 2e-05", "nmu: 25/25"]  # fmt: skip
-    assert spoken({"verdict": "held", "evidence": evidence}, run)["evidence"] == [
+    assert spoken({"verdict": "held", "evidence": evidence}, known)["evidence"] == [
         "fnn: pair 1 without its weights 5.6 % vs lstm: first under not first unknown",
         "a [1,2): solved at 15,700 steps vs b: first 2e-5 s", "nmu: 25/25",
     ]  # fmt: skip
@@ -94,6 +94,14 @@ def test_long_evidence_is_brief() -> None:
 
 def test_tables_of_appendices_have_no_chapter() -> None:
     assert chapter_of("table C.6", {"4": "x"}) == "Appendices" and chapter_of("table 1", {}) == ""
+    assert chapter_of("appendix B.4.1", {"4": "x"}) == "Appendices"
+
+
+def test_a_claim_that_no_paper_makes_says_so() -> None:
+    (page,) = claims.make(find_sources([results_folder() / "csordas2023.class_removal"]))
+    text = plain(page.body)
+    assert "Masks without one class of pictures · a question of our own" in text
+    assert "· none" not in text and "· ours" not in text
 
 
 def test_a_site_without_networks_or_registers_has_a_front(

@@ -10,6 +10,7 @@ import pytest
 
 from wug.records import Record, RunStore
 from wug.report.pages.leaderboard import make
+from wug.report.scatter import axes
 from wug.report.sources import find_sources
 from wug.report.standings import Contest, Model, Standing, by_claim
 
@@ -120,3 +121,18 @@ def test_rows_of_one_name_and_two_units_have_two_lines(
 def test_smoke_runs_are_on_no_board(tmp_path: Path) -> None:
     assert list(make(find_sources([fill_card(tmp_path / "card")]))) != []
     assert list(make(find_sources([fill_card(tmp_path / "smoke", scale="smoke")]))) == []
+
+
+def test_ticks_stay_inside_and_apart_when_letters_are_large() -> None:
+    # On a phone letters have 20 of the picture's units: about 11 for each, of which 5 for a space.
+    ticks = [
+        (float(x), anchor, text)
+        for x, anchor, text in re.findall(
+            r'<text x="([\d.]+)" y="[\d.]+" text-anchor="(end|start)">([^<]+)<',
+            "".join(axes("inside", "outside")),
+        )
+    ]
+    ends = [x - 11 * len(text) + 6 for x, anchor, text in ticks if anchor == "end"]
+    assert len(ends) == 5 and min(ends) > 16  # right of the name of the axis
+    (zero,) = [x for x, anchor, _ in ticks if anchor == "start"]
+    assert zero > max(x for x, anchor, _ in ticks if anchor == "end")

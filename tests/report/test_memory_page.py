@@ -117,6 +117,8 @@ def test_the_player_in_a_browser(folder: Path, browser: Browser, width: int) -> 
     browser.open(site / PAGE)
     browser.wait('document.querySelector("svg.cells") !== null')
     assert browser.fits(width)
+    boxes = "return [...document.querySelectorAll('.stage .wide')]"
+    assert browser.run(f"{boxes}.every((box) => box.scrollWidth <= box.clientWidth + 1)")
     assert browser.texts(".count") == ["step 5 of 7"]
     assert browser.texts(".said") == ["It reads cell 1 by content. An answer is due."]
     slider = browser.driver.find_element(By.CSS_SELECTOR, "input[type=range]")

@@ -5,8 +5,9 @@ import torch
 from torch import nn
 
 from wug.core.errors import UserError
+from wug.records import Record
 from wug.stats.comparison_table import make_table
-from wug.study.card import RIVALS, WRITERS, CardOptions, card, report_card, try_model
+from wug.study.card import RIVALS, WRITERS, CardOptions, card, report_card, too_short, try_model
 
 
 class Mean(nn.Module):
@@ -112,3 +113,10 @@ def test_what_a_writer_must_return():
 
     with pytest.raises(UserError, match=r"target tokens, num_target_tokens \+ 1\) = \(2, 49, 7\)"):
         try_model(CardOptions(model=Wrong, tasks=("scan_length",)))
+
+
+def test_how_much_time_would_be_enough_is_a_whole_number():
+    key = {"model": "mine", "task": "ctl", "seed": 0}
+    record = Record(experiment="card", key=key, config={}, seed=0, outcome={"steps": 8})
+    (cell,) = too_short([record], 1_000)
+    assert cell["why"].endswith("; 125 times as many minutes would be enough")

@@ -11,8 +11,9 @@ from rich.progress import Progress
 from small_lots import sequence_lot
 
 from wug.records import RunStore
+from wug.tasks.memory.copy import Copy
 from wug.tasks.productivity.ctl import CTL
-from wug.training.crew import MOST_BARS, update
+from wug.training.crew import MOST_BARS, update, worth_compiling
 from wug.training.plan import Lot
 
 SCRIPT = """
@@ -84,3 +85,13 @@ def test_of_many_lots_those_at_work_have_bars(tmp_path: Path) -> None:
             update(progress, bars, Whole(lots), store)
         shown = [task.description for task in progress.tasks if task.visible]
     assert shown == [lot.name for lot in lots[-5:]]
+
+
+@pytest.mark.parametrize(
+    ("task", "steps", "worth"),
+    [(CTL(), 4_999, False), (CTL(), 5_000, True), (Copy(), 499, False), (Copy(), 500, True)],
+)
+def test_long_trainings_are_compiled(task: Any, steps: int, worth: bool) -> None:
+    lot = sequence_lot("lot", CTL(), "ndr", steps=steps)
+    changed = replace(lot, variants=(replace(lot.variants[0], task=task),))
+    assert worth_compiling([changed]) == worth

@@ -86,7 +86,10 @@ def fit(
     if not operations:
         raise UserError(f"fit: --operations must name some of {', '.join(ALL)}; got none.")
     if (target is None) == (ode is None):
-        raise UserError("fit: name what to explain: --target COLUMN, or --ode COLUMN of times.")
+        raise UserError(
+            "fit: name what to explain: --target COLUMN, or --ode COLUMN of times; "
+            f"{table} has {columns_of(table)}."
+        )
     if not 0 <= seed < 2**32:
         raise UserError(f"fit: seed must be between 0 and {2**32 - 1}; got {seed}.")
     if not units and units_factor:
@@ -159,6 +162,19 @@ def fit(
         write_atomic(folder / name, content)
         console.print(f"wrote {folder / name}", markup=False, soft_wrap=True)
     return 130 if model.interrupted_ else 0
+
+
+def columns_of(table: Path) -> str:
+    """Return the names of the first columns of a table, in words.
+
+    Raises:
+        UserError: It can't be read.
+    """
+    from wug.estimators.chosen_columns import listed
+    from wug.estimators.number_tables import open_table
+
+    with open_table(table) as source:
+        return listed(source.names)
 
 
 def fit_odes(

@@ -23,6 +23,8 @@ SINGULAR = {"analyses": "analysis"}
 PLURAL = {"analysis": "analyses"}
 # Below this, a line of its own for what an entry is about leaves it more room.
 NARROW = 100
+# Costs and what ships take much of a line, too.
+NARROW_WITH_COSTS = 150
 # Names of what ships are put below each other where they need more.
 SHIPS_WIDTH = 24
 COST = (
@@ -79,8 +81,8 @@ def print_entries(console: Console, entries: list[Entry], *, equations: bool) ->
     from rich.table import Table
     from rich.text import Text
 
-    narrow = console.width < NARROW
     costly = entries[0].kind == "experiment"
+    narrow = console.width < (NARROW_WITH_COSTS if costly else NARROW)
     sheet = Table(box=None, pad_edge=False, show_header=costly, padding=(0, 2, 0, 0))
     for column, head in enumerate(("", *SCALES, "ships", "") if costly else ("",) * 4):
         most = SHIPS_WIDTH if head == "ships" else None

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from wug.core.errors import UserError
 from wug.core.folders import RUNS, results_folder
 from wug.core.papers import report_entries
 
@@ -32,8 +33,11 @@ def report(
 
     places = folders or [place for place in (RUNS, FITS, results_folder()) if place.is_dir()]
     sources = find_sources(places, report_entries())
+    if folders and not (sources.runs or sources.fits or sources.problems):
+        named = ", ".join(map(str, folders))
+        raise UserError(f"report: there is neither a run nor a fit in {named}.")
     count = write_site(sources, out, one_file=single_file)
     first = out if out.suffix == ".html" and single_file else out / "index.html"
-    print(f"wrote {first} ({count} pages)")
+    print(f"wrote {first} ({count} page{'s' if count != 1 else ''})")
     for problem in sources.problems:
         print(f"left out: {problem}")

@@ -6,6 +6,8 @@ import webbrowser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from wug.core.errors import UserError
+
 NEXT = {
     "wug fit TABLE.csv --target COLUMN": "a formula from your table",
     "wug show mistry2022.single_module": "a paper's table, ours beside theirs",
@@ -23,6 +25,8 @@ def try_(*, no_open: bool = False, out: Path = Path("wug-try")) -> None:
         no_open: Write the page, but don't open it.
         out: The folder to write it to.
     """
+    require_writable(out)
+
     from rich.console import Console
     from rich.markup import escape
     from rich.padding import Padding
@@ -71,6 +75,21 @@ def try_(*, no_open: bool = False, out: Path = Path("wug-try")) -> None:
         say(f"[bold]{command:{max(map(len, NEXT))}}[/]  {what}")
     if not no_open:
         webbrowser.open(page.resolve().as_uri())
+
+
+def require_writable(out: Path) -> None:
+    """Check at once, and not after ten seconds, that a folder can be made; nothing is left.
+
+    Raises:
+        UserError: It can't.
+    """
+    missing = [path for path in (out, *out.parents) if not path.exists()]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for path in missing:
+            path.rmdir()
+    except OSError as error:
+        raise UserError(f"try: --out {out} can't be written: {error.strerror}.") from None
 
 
 def percent(share: float) -> str:

@@ -41,13 +41,16 @@ def duration(minutes: float) -> str:
 
 
 def spelled_cost(experiment: str, scale: str) -> str:
-    """Say how long a table takes at a scale; about, if it was estimated.
+    """Say how long a table takes at a scale; about, if it was estimated; else why nobody knows.
 
     Example:
+        >>> spelled_cost("csordas2023.cfq", "paper")
+        "needs CFQ's files"
         >>> spelled_cost("a.table_that_nobody_knows", "paper")
         'not measured'
     """
     known = costs().get(experiment, {}).get(scale, {})
     if "minutes" not in known:
-        return "not measured"
-    return ("~" if known["how"] == "estimated" else "") + duration(float(known["minutes"]))
+        return str(known.get("why", "not measured"))
+    told = duration(float(known["minutes"]))
+    return f"~{told}" if known["how"] == "estimated" and not told.startswith("<") else told

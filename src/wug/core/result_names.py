@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from wug.core import index
 from wug.core.errors import UserError
 from wug.core.folders import (
     MANIFEST,
@@ -93,6 +94,8 @@ class ResultName:
         if named:
             return named[0]
         known = [run_name(p) for p in (*own_runs(self.experiment), *shipped_runs(self.experiment))]
+        if not known:
+            index.entry("experiment", self.experiment)  # which names the nearest known ones
         there = f"; there are {', '.join(f'@{one}' for one in known)}" if known else ""
         more = "; wug data get results gets all that are ours" if shipped_folder().is_dir() else ""
         raise UserError(f"{self.experiment} has no run {self.run!r} here{there}{more}.")

@@ -31,9 +31,11 @@ FUNCTIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] 
     "cos": (np.cos, lambda x: -np.sin(x)),
     "tanh": (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
     "arcsin": (np.arcsin, lambda x: 1 / np.sqrt(1 - x**2)),
+    # Passes on its argument: powers of it are powers of sums, inside of sums.
+    "positive": (np.positive, np.ones_like),
 }
 # How SymPy calls those that it calls otherwise.
-SYMPY_NAMES = {"arcsin": "asin"}
+SYMPY_NAMES = {"arcsin": "asin", "positive": "sympify"}
 
 
 def is_whole(value: float) -> bool:

@@ -166,7 +166,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         )
         weights = np.sqrt(_check_sample_weight(sample_weight, inputs, ensure_non_negative=True))
         targets = np.asarray(targets, dtype=np.float64)
-        unit = max(unit, *map(written_rounding, (inputs, targets.reshape(len(targets), -1))))
+        column_units = np.array([written_rounding(column[:, None]) for column in inputs.T])
         earlier = getattr(self, "_fronts", []) if self.warm_start else []
         self._single = targets.ndim == 1
         columns = targets.reshape(len(targets), -1).T
@@ -184,7 +184,8 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
                 seconds *= 0.6
             search = Search(
                 inputs=inputs, target=np.ascontiguousarray(column), seed=int(seed), limits=limits,
-                weight=np.where(far, 0.0, weight), unit=unit, seconds=seconds,
+                weight=np.where(far, 0.0, weight), seconds=seconds,
+                unit=max(unit, written_rounding(column[:, None])), column_units=column_units,
                 measures=measures[index],
                 starts=tuple(e.candidate for e in earlier[index]) if index < len(earlier) else (),
                 on_better=self._reporter(on_better),

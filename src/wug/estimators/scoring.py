@@ -83,11 +83,16 @@ def with_undominated_first(final: Sequence[Scored], num_rows: int) -> list[Score
 
 
 def near_front(found: Sequence[Scored]) -> list[Scored]:
-    """Return the front and what is almost as good as the front at its size, the simplest first."""
+    """Return the front, and then what is almost as good as the front at its size.
+
+    Each part has the simplest first. Where time is short, the front itself is not cut off.
+    """
+    front = front_of(found)
+    on_it = {id(one) for one in front}
     near: list[Scored] = []
     smallest = math.inf
     for scored in sorted(found, key=lambda s: (s.complexity, not s.met, s.relative_error)):
-        if scored.relative_error < NEAR * smallest:
+        if scored.relative_error < NEAR * smallest and id(scored) not in on_it:
             near.append(scored)
         smallest = min(smallest, scored.relative_error)
-    return near
+    return [*front, *near]

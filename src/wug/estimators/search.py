@@ -83,7 +83,9 @@ class Search:
         seconds: Hard limit.
         seed: Of the split and the starts.
         weight: Of each row's error; 1 if not given.
-        unit: Relative rounding of the data.
+        unit: Relative rounding of the target, and of floats.
+        column_units: Relative rounding of each input where it is coarser; a formula's rows are met
+            within that of the columns that it uses.
         accuracy: Relative error that the target itself is known to have; a formula that is as
             close meets it, and no closer one is looked for.
         measures: What the columns measure; formulas whose units do not come out are not searched.
@@ -99,6 +101,7 @@ class Search:
     seed: int
     weight: Array | None = None
     unit: float = UNIT
+    column_units: Array | None = None
     accuracy: float = 0.0
     measures: Measures | None = None
     starts: tuple[Candidate, ...] = ()
@@ -115,10 +118,13 @@ class Search:
         used = np.flatnonzero(weight > 0)
         order = np.random.default_rng(self.seed).permutation(used)[:MOST_ROWS]
         num_held = 0 if len(order) < 20 else max(len(order) // 5, 8)
+        units = self.column_units
+        self._units = np.zeros(self.inputs.shape[1]) if units is None else units
+        coarsest = max(self.unit, float(self._units.max(initial=0.0)))
         self.data, self.held = (
             Data(
                 inputs=self.inputs[rows], target=self.target[rows], limits=self.limits,
-                weight=weight[rows], unit=self.unit,
+                weight=weight[rows], unit=coarsest,
             )
             for rows in (order[num_held:], order[:num_held])
         )  # fmt: skip
@@ -283,7 +289,8 @@ class Search:
             candidate=candidate, complexity=size, error=error, relative_error=relative, met=met,
             criterion=description_length(relative, size, len(self.data.target), met),
             seconds=self.clock() - self.began,
-            exact=met and is_exact(candidate, self.inputs[rows], self.target[rows], self.unit),
+            exact=met
+            and is_exact(candidate, self.inputs[rows], self.target[rows], self.unit_of(candidate)),
         )  # fmt: skip
         better_than_all = not self.found or scored.criterion < self.best.criterion
         self.found.append(scored)
@@ -313,9 +320,14 @@ class Search:
 
     def meets(self, candidate: Candidate) -> bool:
         """Say whether a candidate meets the searched rows up to rounding."""
+        unit = self.unit_of(candidate)
         return all(
-            meets(candidate, data.inputs, data.target, self.unit) for data in (self.held, self.data)
+            meets(candidate, data.inputs, data.target, unit) for data in (self.held, self.data)
         )
+
+    def unit_of(self, candidate: Candidate) -> float:
+        """Return the relative rounding of the target and of the columns that a formula uses."""
+        return max(self.unit, float(self._units[candidate.used_inputs()].max(initial=0.0)))
 
     @property
     def best(self) -> Scored:

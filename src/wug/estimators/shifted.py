@@ -1,6 +1,7 @@
 """Peaks, oscillations and bent lines of one input: what has its middle or its start elsewhere.
 
-c + d exp(-k (x - m)^2), c + s x + d exp(-a x) sin(w x + p) and d (1 + b x)^q. With the numbers
+c + d exp(-k (x - m)^2), c + s x + d exp(-a x) sin(w x + p), d (1 + b x)^q, and what comes to rest
+or begins at some level: c + d (1 + b x)^q and d (1 - (1 + b x)^q). With the numbers
 inside on a grid the outer ones follow by linear least squares; the best few are then fitted with
 all of their numbers. Among several inputs, one of them may stand before such a curve of another.
 """
@@ -22,6 +23,8 @@ from wug.estimators.snapping import round_constants
 MOST_ROWS, FEWEST_ROWS, MOST_INPUTS = 300, 8, 3
 # Of each kind so many are fitted with all numbers, in at most so many steps.
 BEST, STEPS = 3, 60
+# Where a power and the line below it make up for each other.
+MANY_STEPS = 400
 # Middles of peaks along the data, and their widths as shares of it.
 MIDDLES, WIDTHS = np.linspace(-0.1, 1.1, 25), np.geomspace(0.01, 2.0, 16)
 # How much an oscillation falls or grows over the data, as logarithms; frequencies per row.
@@ -29,6 +32,10 @@ DAMPINGS, FREQUENCIES_PER_ROW, MOST_FREQUENCIES = (0.0, 1.0, 2.0, 4.0, 8.0, -1.0
 # How far a line comes down to 0 or up from it over the data, and the powers of it.
 SLOPES = (-0.99, -0.9, -0.7, -0.5, -0.3, -0.15, 0.15, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0)
 POWERS = (-6.0, -4.0, -3.0, -2.0, -1.5, -1.0, -0.5, 0.5, 1.5, 2.0, 3.0, 4.0, 6.0)
+# Powers of a line beside a constant: others make polynomials and quotients of them.
+LEVEL_POWERS = (-3.0, -2.0, -1.5, -0.5, 0.5, 1.5)
+# Where the fit of any power starts, beside the best of these.
+NOT_SIMPLE = 0.01
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ class Shifted:
             waves(few, damped=False) if "sin" in functions else (),
             waves(few, damped=True) if {"sin", "exp"} <= set(functions) else (),
             bent_lines(few) if "root" in data.limits.operations else (),
+            levels(few, data) if "root" in data.limits.operations else (),
         ):
             for candidate in kind:
                 if effort.out_of_time():
@@ -96,11 +104,16 @@ def times_input(candidate: Candidate, index: int) -> Candidate:
 def fitted(candidate: Candidate, data: Data) -> Candidate:
     """Return a formula with all its numbers fitted but those that belong to its form."""
     values = constants_of(candidate)
-    free = coefficients_among(candidate) & (values != 1) & (values != np.pi / 2)
+    has_level = any(function.name == "positive" for function in candidate.functions)
+    ones = np.abs(values) == 1 if has_level else values == 1
+    free = coefficients_among(candidate) & ~ones & (values != np.pi / 2)
     powers = np.count_nonzero(candidate.coefficients) + np.count_nonzero(candidate.exponents)
     if not candidate.functions:
         free[powers : powers + len(candidate.powers)] = candidate.powers != 1
-    return settled(candidate, data.inputs, data.target, free, data.weight, STEPS)
+    steps = STEPS
+    if has_level and candidate.exponents[-1, -1] not in LEVEL_POWERS:
+        free[powers - 1], steps = True, MANY_STEPS
+    return settled(candidate, data.inputs, data.target, free, data.weight, steps)
 
 
 def best_of(data: Data, columns: Array, beside: Array) -> list[tuple[int, Array]]:
@@ -200,3 +213,40 @@ def bent_lines(data: Data) -> Iterator[Candidate]:
     for index, factors in best_of(data, columns, np.ones((len(x), 0))):
         slope, power = grid[index]
         yield line_of(slope, 1.0, power, float(factors[0]))
+
+
+def levels(few: Data, data: Data) -> Iterator[Candidate]:
+    """Yield d (1 - (1 + b x)^q) and c + d (1 + b x)^q, of simple powers and then of any.
+
+    Args:
+        few: Rows for the grid.
+        data: Rows for the fits.
+    """
+    x = few.inputs[:, 0]
+    farthest = x[np.argmax(np.abs(x))]
+    slopes = [b / farthest for b in SLOPES if (1 + b * x / farthest > 0).all()]
+    if not slopes:
+        return
+    for from_zero in (True, False):
+        found: list[Candidate] = []
+        for power in LEVEL_POWERS:
+            columns = np.stack([(1 + b * x) ** power - from_zero for b in slopes])[:, :, None]
+            index, factors = best_of(few, columns, np.ones((len(x), int(not from_zero))))[0]
+            if factors.all():
+                found.append(fitted(level_of(slopes[index], power, factors), data))
+                yield found[-1]
+        if found:
+            best = min(found, key=data.loss)
+            exponents = best.exponents.copy()
+            exponents[-1, -1] += NOT_SIMPLE
+            yield replace(best, exponents=exponents)
+
+
+def level_of(slope: float, power: float, factors: Array) -> Candidate:
+    """Return c + d (1 + slope x)^power, or d ((1 + slope x)^power - 1) without c."""
+    anchored = len(factors) == 1
+    rows = [[factors[0], 0.0], [-1.0, 1.0]] if anchored else [[factors[1], factors[0]]]
+    return Candidate(
+        exponents=np.array([[0.0, 0.0], [0.0, power]]), coefficients=np.array(rows),
+        powers=np.ones(len(rows)), functions=(Function("positive", line_of(slope, 1.0)),),
+    )  # fmt: skip

@@ -100,7 +100,7 @@ class Lab:
     def checkpoints(self) -> dict[str, Any]:
         """Return the networks with what is known of them, and the files that can't be used.
 
-        Those of smoke runs have learnt nothing and are not among them.
+        Those of smoke runs have learnt nothing and are not among them; the best come first.
         """
         found, problems = [], []
         for checkpoint in find_networks(self.roots):
@@ -113,7 +113,7 @@ class Lab:
                 problems.append(f"{checkpoint.name}: {reason}")
                 continue
             found.append({"id": checkpoint.id, "name": checkpoint.name, **known})
-        return {"checkpoints": found, "problems": problems}
+        return {"checkpoints": best_first(found), "problems": problems}
 
     def answer(self, checkpoint: str, text: str) -> dict[str, Any]:
         """Run a network on what a person typed; see `wug.lab.answers`.
@@ -133,6 +133,27 @@ class Lab:
         with self._lock:  # one at a time: a network uses all cores
             network, task = self._load(paths[checkpoint], version_of(paths[checkpoint]))
             return answer(network, task, text)
+
+
+def best_first(networks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the networks of each run beside each other, those that are right most often first.
+
+    Example:
+        >>> some = [{"name": "a/x", "accuracy": 0.2}, {"name": "b/x", "accuracy": None},
+        ...         {"name": "a/y", "accuracy": 1.0}]
+        >>> [one["name"] for one in best_first(some)]
+        ['a/y', 'a/x', 'b/x']
+    """
+    best: dict[str, float] = {}
+    for one in networks:
+        run = one["name"].rpartition("/")[0]
+        best[run] = max(best.get(run, 0.0), one["accuracy"] or 0.0)
+
+    def place(one: dict[str, Any]) -> tuple[float, str, float]:
+        run = one["name"].rpartition("/")[0]
+        return -best[run], run, -(one["accuracy"] or 0.0)
+
+    return sorted(networks, key=place)
 
 
 def require_bounded(options: Any, name: str) -> None:

@@ -38,14 +38,33 @@ def measures(table: ResultTable) -> list[Measure]:
     return sorted(known, key=lambda measure: measure != table.measure)
 
 
+def spell(value: float, measure: Measure) -> str:
+    """Write a number as tables do, but thousands as people do: with three digits that count.
+
+    Example:
+        >>> from wug.stats.measures import MEASURES
+        >>> spell(1_432_120.0, MEASURES["solved_at"]), spell(3e-12, MEASURES["sparsity"])
+        ('1,430,000', '3.0e-12')
+    """
+    if 1_000 <= abs(value) < 1e7 and not measure.is_share:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    return measure.text(value)
+
+
 def words(value: float, low: float | None, high: float | None, measure: Measure) -> str:
-    """Spell a number with its interval."""
+    """Spell a number with its interval.
+
+    Example:
+        >>> from wug.stats.measures import MEASURES
+        >>> words(2412.0, 2200.0, 2634.0, MEASURES["solved_at"])
+        '2,410 (2,200 to 2,630)'
+    """
     unit = " %" if measure.is_share else ""
-    spelled = f"{measure.text(value)}{unit}"
+    spelled = f"{spell(value, measure)}{unit}"
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return spelled
-    limits = measure.text(low), measure.text(high)
-    if set(limits) == {measure.text(value)}:  # to as many digits there is no doubt
+    limits = spell(low, measure), spell(high, measure)
+    if set(limits) == {spell(value, measure)}:  # to as many digits there is no doubt
         return spelled
     return f"{spelled} ({limits[0]} to {limits[1]}{unit})"
 

@@ -14,7 +14,7 @@ from wug.report.run_source import RunSource
 from wug.report.sources import Sources
 
 OURS = "wug"
-NUMBER = re.compile(r"\b(\d+)\.\d")
+NUMBER = re.compile(r"(?<![\w.])(\d+)\.\d")
 WHERE = re.compile(r"^(?P<name>.*?) \((?P<paper>.+?, \d{4})(?:, (?P<where>[^()]*))?\)$")
 
 
@@ -119,6 +119,8 @@ def chapter_of(where: str, chapters: Mapping[str, str]) -> str:
     Example:
         >>> chapter_of("tables 5.1 and D.1", {"5": "Routers"}), chapter_of("figure C.3", {"5": "x"})
         ('5. Routers', 'Appendices')
+        >>> chapter_of("appendix B.2.1", {"2": "Memory"})
+        'Appendices'
     """
     if not chapters:
         return ""
@@ -132,7 +134,7 @@ def item_line(item: Item) -> Markup:
     """Return an experiment that was run: its state and its cost."""
     run, *others = item.runs
     more = [tag("a", other.label, href=other.page) for other in others]
-    also = ["; also ", *(part for link in more for part in (link, " "))] if more else []
+    also = ["; also ", *(part for link in more for part in (link, ", "))][:-1] if more else []
     count = run.num_records
     trained = f"{count:,} training{'s' if count != 1 else ''} in {duration(run.seconds)}"
     cost = " · ".join(filter(None, (trained if count else "nothing yet", run.label, run.finished)))

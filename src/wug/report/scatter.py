@@ -9,7 +9,7 @@ from math import hypot
 
 from wug.report.markup import Markup, tag
 
-SIDE, LEFT, TOP, RIGHT, BOTTOM = 520, 58, 34, 190, 50
+SIDE, LEFT, TOP, RIGHT, BOTTOM = 520, 88, 34, 190, 56
 RADIUS, GAP = 6.0, 12.5
 MOST_BEYOND = 40.0  # right of the frame
 LETTER, CAPITAL, LINE = 7.0, 9.0, 14.0
@@ -116,11 +116,12 @@ def axes(across_name: str, up_name: str) -> Iterator[Markup]:
     for share in TICKS:
         x, y, text = f"{across(share):.0f}", f"{down(share):.0f}", f"{100 * share:.0f} %"
         yield tag("path", d=f"M{x} {TOP}V{TOP + SIDE}M{LEFT} {y}H{LEFT + SIDE}", class_="grid")
-        yield tag("text", text, x=x, y=TOP + SIDE + 18, text_anchor="middle")
+        anchor = "middle" if share else "start"  # beside the zero of the other axis
+        yield tag("text", text, x=x, y=TOP + SIDE + 20, text_anchor=anchor)
         yield tag("text", text, x=LEFT - 8, y=float(y) + 4, text_anchor="end")
     middle = LEFT + SIDE / 2
-    yield tag("text", across_name, x=middle, y=TOP + SIDE + 40, text_anchor="middle", class_="axis")
-    turned = f"translate(14 {TOP + SIDE / 2}) rotate(-90)"
+    yield tag("text", across_name, x=middle, y=TOP + SIDE + 44, text_anchor="middle", class_="axis")
+    turned = f"translate(16 {TOP + SIDE / 2}) rotate(-90)"
     yield tag("text", up_name, transform=turned, text_anchor="middle", class_="axis")
     yield tag(
         "text", "as good outside as inside", text_anchor="middle", class_="axis",

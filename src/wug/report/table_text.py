@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wug.records import Record, Run
+from wug.report.evidence import brief, spoken
 from wug.stats.comparison_table import ResultTable, TableCell, claim_counts, rows_of_data
 from wug.stats.measures import Measure, lookup
 
@@ -195,7 +196,7 @@ def print_table(run: Run, table: ResultTable, *, claims: bool = False) -> None:
         )
     if claims:
         for claim in table.claims:
-            console.print(claim_text(claim), highlight=False)
+            console.print(claim_text(claim, table.measures), highlight=False)
     for reason in table.left_out:
         console.print(f"[yellow]not scored:[/] {shown(reason)}")
     for problem in run.problems:
@@ -214,15 +215,18 @@ def formulas(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
             yield f"{' '.join(labels)}, seed {record.seed}", text
 
 
-def claim_text(claim: Mapping[str, Any]) -> str:
-    """Write a claim, its verdicts and the evidence for them."""
+def claim_text(claim: Mapping[str, Any], measures: Iterable[Measure]) -> str:
+    """Write a claim, its verdict and what decided it, as pages do.
+
+    Args:
+        claim: Of a cleaned catalog.
+        measures: Those of the run.
+    """
     colours = {"held": "green", "broken": "red", "undecided": "yellow"}
-    ours, theirs = claim["ours"], claim["published"]
+    ours, theirs = (spoken(claim[who], measures) for who in ("ours", "published"))
     lines = [f"[{colours[ours['verdict']]}]{ours['verdict']:>9}[/]  {shown(claim['statement'])}"]
-    if ours["verdict"] != "held":
-        evidence = shown("; ".join(ours["evidence"][:4]))
-        lines.append(f"[dim]           ours: {evidence}[/]")
+    if said := brief(ours):
+        lines.append(f"[dim]           {shown(said)}[/]")
     if theirs["verdict"] == "broken":
-        evidence = shown("; ".join(theirs["evidence"][:4]))
-        lines.append(f"[dim]           broken in the paper's own table: {evidence}[/]")
+        lines.append(f"[dim]           broken in the paper's own table: {shown(brief(theirs))}[/]")
     return "\n".join(lines)

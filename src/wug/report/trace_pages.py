@@ -100,3 +100,19 @@ def chooser(
             else None,
         ]
     )
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Return names of networks without the parts that all of them share.
+
+    Example:
+        >>> told_apart(["NDR · A · seed 0", "LSTM · A · seed 0"])
+        ['NDR', 'LSTM']
+        >>> told_apart(["NDR · A · seed 0"])
+        ['NDR · A · seed 0']
+    """
+    parts = [name.split(" · ") for name in names]
+    if len(set(names)) < 2 or len({len(one) for one in parts}) > 1:
+        return list(names)
+    kept = [i for i, some in enumerate(zip(*parts, strict=True)) if len(set(some)) > 1]
+    return [" · ".join(one[i] for i in kept) for one in parts]

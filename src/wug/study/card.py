@@ -6,6 +6,7 @@ either kind.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -296,7 +297,7 @@ def too_short(records: Iterable[Record], least_steps: int) -> list[dict[str, Any
             "row": [str(record.key["model"])],
             "column": str(record.key["task"]),
             "why": f"too little time: steps {steps:,}, at least {least_steps:,} are needed; "
-            f"{least_steps / max(steps, 1):.2g} times as many minutes would be enough",
+            f"{math.ceil(least_steps / max(steps, 1)):,} times as many minutes would be enough",
         }
         for record in records
         if isinstance(steps := record.outcome["steps"], int) and steps < least_steps

@@ -18,7 +18,7 @@ from wug.core.errors import UserError, WorkError
 from wug.core.uninterrupted import uninterrupted
 from wug.records import Claim, RunStore, write_atomic
 from wug.records.segments import decode_segment
-from wug.training.crew import WORTH_COMPILING, watch
+from wug.training.crew import watch, worth_compiling
 from wug.training.lots import Trainings, missing, versions
 from wug.training.mailbox import Mailbox
 from wug.training.others import Others
@@ -101,7 +101,7 @@ class RayCrew:
         self.waiting = longest_first(experiment.lots)
         self.others = Others(store)
         self.out: dict[Any, Out] = {}
-        long = max(lot.plan.steps for lot in experiment.lots) >= WORTH_COMPILING
+        long = worth_compiling(experiment.lots)
         compile = how.compile if long or how.compile == "on" else "off"
         self.errand = partial(
             Errand, target=target, options=options, versions=versions(),

@@ -170,20 +170,20 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "dropout_matters_for_digits",
-        "The same of MNIST, which is ours to ask: with dropout a digit loses more.",
-        "none",
+        "With dropout a digit of MNIST loses more without its weights.",
+        "ours",
         lambda t: larger(t.at("cnn", "mnist"), t.at("cnn_no_dropout", "mnist"), "target_drop"),
     ),
     Claim(
         "digits_have_weights_of_their_own",
-        "The same of MNIST, which is ours to ask: another digit loses less than half as much.",
-        "none",
+        "Without the weights of a digit of MNIST others lose less than half as much as it does.",
+        "ours",
         lambda t: all_of(below(t.at(r, "mnist"), 0.5, "other_drop") for r in CONVOLUTIONAL),
     ),
     Claim(
         "digits_lose_more_than_by_chance",
-        "Ours to ask, too: a digit loses more than if as many weights are left out at random.",
-        "none",
+        "A digit of MNIST loses more than if as many weights are left out at random.",
+        "ours",
         lambda t: all_of(
             exceeds(t.at(row, "mnist"), "target_drop", "random_drop") for row in CONVOLUTIONAL
         ),

@@ -216,7 +216,7 @@
     const done = run.lots.filter((one) => one.state === "finished").length;
     state.textContent = run.state === "quiet" ? "no news for long" : run.state;
     whole.dataset.state = run.state;
-    const count = done ? [make("p", { class: "soft" }, `${done} of the parts so far finished`)] : [];
+    const count = done ? [make("p", { class: "soft" }, `${done} ${done === 1 ? "part" : "parts"} finished so far`)] : [];
     const others = run.lots.filter((one) => one.state !== "finished");
     arrange(body, [...count, ...others.map((one) => lot(lots, one))]);
     return whole;

@@ -17,7 +17,7 @@ from wug.report.markup import Markup, data_table, markup, slug, tag
 from wug.report.page import Page, PageKind
 from wug.report.run_source import RunSource
 from wug.report.sources import Sources
-from wug.report.trace_pages import trace_pages
+from wug.report.trace_pages import told_apart, trace_pages
 
 KIND = "experts"
 MOST_LAYERS, MOST_EXPERTS, MOST_MAPPED = 128, 1_024, 64
@@ -62,6 +62,8 @@ def body(run: RunSource) -> Markup:
         except UnfitError as error:
             left_out.append(tag("li", f"{trace.name}: {error}"))
     shown.sort(key=lambda one: one[1].weights is None)
+    names = told_apart([name for name, _, _ in shown])
+    shown = [(name, found, inside) for name, (_, found, inside) in zip(names, shown, strict=True)]
     panels = [tag("div", inside, data_title=name) for name, _, inside in shown]
     summary = [(name, *numbers(found)) for name, found, _ in shown if found.weights is not None]
     return markup(

@@ -17,7 +17,7 @@ from wug.report.markup import Markup, data_table, markup, slug, tag
 from wug.report.page import Page, PageKind
 from wug.report.run_source import RunSource
 from wug.report.sources import Sources
-from wug.report.trace_pages import trace_pages
+from wug.report.trace_pages import told_apart, trace_pages
 
 KIND = "symbols"
 MOST_FUNCTIONS, MOST_SYMBOLS = 64, 32
@@ -57,7 +57,11 @@ def body(run: RunSource) -> Markup:
             continue
         shown.append((float(np.max(found.agreement)), run.name_of(trace), found))
     shown.sort(key=lambda one: -one[0])  # where there is most to see
-    panels = [tag("div", network(found), data_title=name) for _, name, found in shown]
+    names = told_apart([name for _, name, _ in shown])
+    panels = [
+        tag("div", network(found), data_title=name)
+        for name, (_, _, found) in zip(names, shown, strict=True)
+    ]
     return markup(
         [
             tag("p", tag("a", "All results of this run", href=run.page)),
