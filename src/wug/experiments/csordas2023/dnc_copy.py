@@ -8,6 +8,8 @@ References:
 
 from __future__ import annotations
 
+from typing import Any
+
 from wug.experiments.csordas2023._dnc import (
     COPY_SIZES,
     COPY_TASKS,
@@ -16,18 +18,25 @@ from wug.experiments.csordas2023._dnc import (
     NEAR_ZERO,
     VARIANTS,
     about_equal,
+    plan,
     trained,
     with_learning,
 )
 from wug.study.claims import Claim, Table
-from wug.study.experiment import Size
+from wug.study.experiment import Scale, Size
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import above, below, larger
 from wug.study.trainings import Run, Training
+from wug.tasks.memory.copy import Copy
 
 COLUMN = "long repeat copy"
-FIGURE, TEXT = "csordas2023, figure 2.3", "csordas2023, section 2.3.1"
+FIGURE = "csordas2023, figure 2.3"
+# Up to 112 words in one sequence for 16 cells, at every scale but smoke.
+TASKS: dict[Scale, Copy] = {
+    **COPY_TASKS, "laptop": Copy(ood_validation_lengths=(9, 10), test_lengths=(11, 14)),
+}  # fmt: skip
+SIZES: dict[Scale, dict[str, Any]] = {**COPY_SIZES, "laptop": COPY_SIZES["paper"]}
 
 
 def _slower(table: Table, first: str, second: str) -> Judgement:
@@ -95,7 +104,7 @@ CLAIMS: tuple[Claim, ...] = (
     stream=("task",),
     scales={
         "smoke": Size(seeds=2, steps=2),
-        "laptop": Size(seeds=8, steps=1_400),
+        "laptop": Size(seeds=8, steps=3_000),
         "paper": Size(seeds=12, steps=50_000, streams="independent"),
     },
     usual=below_paper(model=("dnc", "dnc_d", "dnc_ds", "dnc_mds")),
@@ -113,4 +122,5 @@ CLAIMS: tuple[Claim, ...] = (
 )
 def dnc_copy(run: Run, model: str, task: str) -> Training:
     """Train variants of the DNC to repeat blocks that together don't fit into the memory."""
-    return trained(run, model, COPY_TASKS[run.scale], COPY_SIZES)
+    own = plan(run, batch_size=16, evaluate_every=200)
+    return trained(run, model, TASKS[run.scale], SIZES, plan=own)
