@@ -80,7 +80,7 @@ def test_a_network_without_cells_is_refused():
 def test_shipped_networks_read_as_in_the_thesis(row):
     # csordas2023, figure 2.4: with sharpening links peak near 1 and are followed; without, they are
     # blurry and content is used.
-    folder = results_folder() / "csordas2023.dnc_copy" / "laptop" / "models"
+    folder = results_folder() / "csordas2023.dnc_copy" / "laptop-short-blocks" / "models"
     uses = []
     for path in sorted(folder.glob(f"{row}-0-*.safetensors")):
         model, task = load(path)
