@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import mean
 
-from generators.results import NOTHING, main_result
+from generators.results import NOTHING, main_result, results
 from wug.core import index
 from wug.experiments.csordas2023._language_judging import difference_cells
 from wug.records import Record
@@ -91,7 +91,7 @@ def gains() -> str:
 
 def short_gains() -> str:
     """Return the same of more layers, after a fifth of the steps."""
-    found = [result for result in map(main_result, SHORT) if result is not None]
+    found = [result for table in SHORT for result in results(table)]
     # Dense blocks stand in two of the tables.
     records = {
         (layer_of(record), record.seed): record
