@@ -215,8 +215,8 @@
 
   const largest = (numbers) => numbers.indexOf(Math.max(...numbers));
 
-  // The columns before and behind the problem have short names, so that all fit on a phone.
-  const columnsOf = (kind, tokens) => ["‹", ...tokens.map((token) => kind.tokens[token]), "›"];
+  // With a column before and one behind the problem.
+  const columnsOf = (kind, tokens) => ["begin", ...tokens.map((token) => kind.tokens[token]), "end"];
 
   function routingOf(kind, tokens, solved, { logits, attention, openness }) {
     const operands = [[], ...solved.operands.map((list) => list.map((i) => i + 1)), []];

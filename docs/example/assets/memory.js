@@ -21,6 +21,9 @@
   const CELL = 15;
   const BIT = 7;
   const GAP = 12;
+  const BAR = 60;
+  const LINKS = "links: row after column";
+  const LETTER = 6;
   const MODES = ["backward links", "content", "forward links"];
   const COLOURS = ["#cc79a7", "#009e73", "#e69f00"];
 
@@ -125,24 +128,28 @@
   }
 
   // The state in one step: content and usage of every cell, links between cells, masks.
-  function statePicture(data) {
+  function statePicture(data, width) {
     const cells = data.writes[0].length;
     const word = data.memory[0][0].length;
-    const size = Math.max(8, Math.min(18, 260 / Math.max(cells, word)));
+    // Beside each other as long as squares can be told apart: labels, content, usage, links, gaps.
+    const fitting = (width - LABELS - BAR - 8) / (word + (data.links ? cells + 4 : 2));
+    const size = Math.max(8, Math.min(18, 260 / Math.max(cells, word), fitting));
     const most = Math.max(1e-9, ...data.memory.flat(2).map(Math.abs));
     const gapped = size * 2;
     const content = LABELS;
     const usage = content + size * word + gapped;
-    const links = data.links ? usage + 60 + gapped : 0;
+    const links = data.links ? usage + BAR + gapped : 0;
     const heads = data.masks ? data.masks[0].length : 0;
-    const wide = Math.ceil(data.links ? Math.max(links + size * cells + 8, links + 140) : usage + 64);
+    const room = Math.max(width - links, size * cells);
+    const named = LETTER * LINKS.length < room ? LINKS : "links";
+    const wide = Math.ceil(data.links
+      ? links + Math.max(size * cells, LETTER * named.length) + 4 : usage + BAR + 4);
     const top = 22;
     const high = Math.ceil(top + size * cells + (heads ? 14 + size * heads : 0) + 6);
     const inner = svg("g");
     const titles = [label("content", content, 14, { class: "label" }),
       label("usage", usage, 14, { class: "label" }),
-      ...(data.links ? [label("links: row after column", links, 14,
-        { class: "label" })] : [])];
+      ...(data.links ? [label(named, links, 14, { class: "label" })] : [])];
     const picture = svg("svg", { class: "cells", role: "img", width: wide, height: high,
       viewBox: `0 0 ${wide} ${high}`, "aria-label": "Content, usage and links of all cells" },
     ...titles, inner);
@@ -161,8 +168,8 @@
           parts.push(square(content + size * i, y, size - 1, size - 1,
             value < 0 ? "minus" : "plus", Math.abs(value) / most, value.toFixed(2)));
         });
-        parts.push(square(usage, y + 1, 60, size - 2, "back", 1),
-          square(usage, y + 1, 60 * share(data.usage[step][cell]), size - 2, "usage", 1,
+        parts.push(square(usage, y + 1, BAR, size - 2, "back", 1),
+          square(usage, y + 1, BAR * share(data.usage[step][cell]), size - 2, "usage", 1,
             data.usage[step][cell].toFixed(2)));
         (data.links?.[step][cell] ?? []).forEach((value, from) => {
           parts.push(square(links + size * from, y, size - 1, size - 1, "back", 1),
@@ -229,7 +236,7 @@
       const width = stage.clientWidth;
       if (!width || Math.abs(width - drawnFor) < 2) return;
       drawnFor = width;
-      parts = [timeline(data, width, stopAt), statePicture(data)];
+      parts = [timeline(data, width, stopAt), statePicture(data, width)];
       const box = (name, { picture }) => html("div", { class: "wide", tabindex: "0",
         role: "region", "aria-label": name }, picture);
       stage.replaceChildren(box("Cells over time", parts[0]), box("State", parts[1]));
