@@ -129,3 +129,20 @@ def test_a_language_model_leaves_the_use_of_its_experts(tmp_path):
     assert traces["sparse"].arrays["weights"].sum() == pytest.approx(2)
     assert traces["sparse"].arrays["together"].shape == (2, 4, 4)
     assert set(traces["dense"].arrays) == {"active", "active_deviation", "units"}
+
+
+def test_of_several_problems_of_a_size_the_shortest_is_shown():
+    from wug.models.dnc import DNC
+    from wug.study.traces import NUM_DRAWN, memory_traces
+    from wug.tasks.memory.copy import Copy
+
+    task = Copy(bits=2, train_lengths=(1, 2), repeats=(1, 6), ood_validation_lengths=(3, 3),
+                test_lengths=(4, 4))  # fmt: skip
+    lengths = {
+        task.batch("validation", step=step, size=1, level=2).inputs.shape[1]
+        for step in range(NUM_DRAWN)
+    }
+    assert len(lengths) > 1
+    network = DNC(task.in_features, task.out_features, num_cells=2, word_features=2)
+    _, arrays, _ = next(memory_traces(network, task))
+    assert len(arrays["usage"]) == min(lengths)

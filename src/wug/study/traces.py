@@ -46,6 +46,8 @@ NUM_TRIED = 200
 NUM_TOKENS = 20_000
 # Of sequences that are written: how many groups are shown, and how many examples of each are tried.
 MOST_GROUPS, TRIED_OF_A_GROUP = 21, 24
+# Problems of one size may have many parts: of so many, the shortest can be looked at best.
+NUM_DRAWN = 8
 # Pictures of a sequence that is shown, and how many sequences a right and a wrong one is among.
 NUM_PICTURES, NUM_SEQUENCES = 10, 50
 
@@ -131,7 +133,7 @@ def expert_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, 
 
 
 def memory_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, About]]:
-    """Yield what a network did with its memory on the largest problem of training, and on a larger.
+    """Yield what a network did with its memory on a largest problem of training, and on a larger.
 
     Nothing is yielded for a network without links between cells.
     """
@@ -139,7 +141,10 @@ def memory_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, 
         return
     for number, split in enumerate(("validation", "test"), 1):
         level = task.levels(split)[-1 if split == "validation" else 0]
-        batch = task.batch(split, seed=1, size=1, level=level)
+        drawn = [
+            task.batch(split, seed=1, step=step, size=1, level=level) for step in range(NUM_DRAWN)
+        ]
+        batch = min(drawn, key=lambda one: one.inputs.shape[1])
         try:
             arrays, about = memory_record(network, batch)
         except UserError:  # no such memory
