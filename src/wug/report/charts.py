@@ -303,6 +303,10 @@ def panels(
     }  # fmt: skip
 
 
+# A logarithmic axis has no zero: of an interval that reaches it, the part above the value is drawn.
+POSITIVE = {"calculate": "datum.low > 0 ? datum.low : datum.value", "as": "from"}
+
+
 def intervals(
     rows: Sequence[str], num_panels: int, title: str, *, logarithmic: bool, per_cent: bool
 ) -> dict[str, Any]:
@@ -324,9 +328,10 @@ def intervals(
         "encoding": {"y": ordered("row", rows, grid=True), "tooltip": tips(fields)},
         "layer": [
             {
+                **({"transform": [POSITIVE]} if logarithmic else {}),
                 "mark": {"type": "rule", "strokeWidth": 5, "opacity": 0.3, "color": BLUE},
                 "encoding": {
-                    "x": field("low", "quantitative", **across),
+                    "x": field("from" if logarithmic else "low", "quantitative", **across),
                     "x2": {"field": "high"},
                 },
             },
