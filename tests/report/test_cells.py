@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from wug.report.cells import measures, tables
+from wug.report.charts import POSITIVE, intervals
 from wug.report.run_source import RunSource
 from wug.report.sources import find_sources
 from wug.stats.measures import MEASURES
@@ -51,3 +52,11 @@ def test_a_ratio_of_errors_is_a_power_of_ten(run_folder: Path, by_hand: SimpleNa
     # One of eight trainings of nmu errs by 2, the others by 1e-9: the mean is 0.25.
     assert [row[6] for row in charts["error-difference"].rows] == pytest.approx([2.0, 2.0])
     assert [row[8] for row in charts["error-difference"].rows] == ["×1e2", "×1e2"]
+
+
+def test_an_interval_that_reaches_zero_has_a_beginning_on_a_logarithmic_axis() -> None:
+    spec = intervals(["a"], 1, "error", logarithmic=True, per_cent=False)
+    bar = spec["layer"][0]
+    assert bar["transform"] == [POSITIVE] and bar["encoding"]["x"]["field"] == "from"
+    plain = intervals(["a"], 1, "error", logarithmic=False, per_cent=True)["layer"][0]
+    assert plain["encoding"]["x"]["field"] == "low" and "transform" not in plain
