@@ -70,8 +70,10 @@ def curves_of(rows: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[float
         >>> curves_of([{"step": 1.0, "steps": 9.0, "train": 0.5}])
         {'train': [(1.0, 0.5)]}
     """
-    stride = math.ceil(len(rows) / MOST_POINTS)
-    thin = [row for place, row in enumerate(reversed(rows)) if place % stride == 0][::-1]
+    # Between two evaluations there are counts alone.
+    told = [row for row in rows if row.keys() - COUNTS]
+    stride = math.ceil(len(told) / MOST_POINTS)
+    thin = [row for place, row in enumerate(reversed(told)) if place % stride == 0][::-1]
     names = dict.fromkeys(name for row in thin for name in row if name not in COUNTS)
     return {name: [(row["step"], row[name]) for row in thin if name in row] for name in names}
 

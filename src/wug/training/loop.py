@@ -20,6 +20,7 @@ from wug.training.curves import Curves
 from wug.training.engine import Engine, Floats, Tree, choose_engine, initial_module
 from wug.training.judging import EVALUATED, Result, judge
 from wug.training.loss_split import LossSplit
+from wug.training.news import News, OnProgress
 from wug.training.outcome import (
     deciding_split,
     finished,
@@ -37,7 +38,6 @@ FINAL_EVALUATIONS = 4
 # By which share of the time there is an evaluation, however few steps that may be.
 FIRST_EVALUATION = 0.2
 
-OnProgress = Callable[[dict[str, Any]], None]
 OnNotice = Callable[[str], None]
 
 
@@ -101,7 +101,7 @@ class Training:
         if lot.plan.seconds is not None:  # the data is made before the clock starts
             for split in EVALUATED:
                 self.source.groups(split)
-        self.told = 0.0
+        self.news: News | None = None
 
     def _make_engine(self, compiled: bool, shard: bool) -> Engine:
         lot = self.lot
@@ -146,7 +146,8 @@ class Training:
         Args:
             checkpoint: File to resume from and to save to; none means no checkpoints.
             checkpoint_seconds: Least time between two saves.
-            on_progress: Called after each evaluation with how far it is and the medians of errors.
+            on_progress: Called after each evaluation with how far it is and the medians of errors,
+                and between two with how far it is, where one network is trained at a time.
             on_notice: Called with a sentence about a checkpoint that can't be used.
         """
         plan = self.lot.plan
@@ -159,8 +160,9 @@ class Training:
         clock = self.clock
         if plan.evaluate_first and not len(self.curves):
             self.evaluate({})
-        saved = began = time.monotonic()
-        first = clock.step
+        saved, first = time.monotonic(), clock.step
+        if on_progress is not None:
+            self.news = News(on_progress, plan.amount, self.lot.num_replicas, first)
         while not self.done:
             self.evaluate(self.advance(min(clock.step + plan.evaluate_every, plan.steps)))
             now = time.monotonic()
@@ -168,12 +170,8 @@ class Training:
             if self.ranks.same(due) and checkpoint is not None:
                 self._save(checkpoint)
                 saved = time.monotonic()
-            if on_progress is not None:
-                rate = (clock.step - first) * self.lot.num_replicas / max(now - began, 1e-9)
-                # What is reserved for the result is estimated anew; a bar never goes back.
-                self.told = max(self.told, self.spent)
-                on_progress({**self.curves.medians(), "step": self.told, "steps": plan.amount,
-                             "rate": rate, "replicas": self.lot.num_replicas})  # fmt: skip
+            if self.news is not None:
+                self.news.tell(clock.step, self.spent, self.curves.medians())
         if checkpoint is None or not observes_at_length(self.lot):
             return self.results()
         if clock.step > first and not self.ranks.several:
@@ -188,6 +186,14 @@ class Training:
             # How long an evaluation takes is known after the first one.
             share = 1.0 if len(self.curves) else FIRST_EVALUATION
             until = began + share * plan.seconds - self.spent
+        if self.news is not None and isinstance(self.engine, Single):
+            news, before = self.news, self.spent
+
+            def on_step(step: int) -> None:
+                ran = time.monotonic() - began
+                news.tell_now_and_then(step, step if plan.seconds is None else before + ran)
+
+            self.engine.on_step = on_step
         progress = self.engine.advance(clock.step, end, clock.stage, until)
         clock.seconds = self.ranks.same(clock.seconds + time.monotonic() - began)
         clock.step = progress.step

@@ -113,6 +113,8 @@ class Single:
             mean = get_ema_multi_avg_fn(plan.averaging)
             self.averaged = AveragedModel(self.network, multi_avg_fn=mean).eval()
         self.carried: Any = None
+        # Told each step: between two evaluations of a large network minutes may pass.
+        self.on_step: Callable[[int], None] | None = None
         self.kept = {"selected": self._weights()}
         self._last: Params | None = None
 
@@ -241,6 +243,8 @@ class Single:
                 if self.averaged is not None:
                     self.averaged.update_parameters(self.network)
                 total = total + loss
+                if self.on_step is not None:
+                    self.on_step(start + index + 1)
                 if until is not None and self.ranks.same(time.monotonic() >= until):
                     end = start + index + 1
                     break
