@@ -7,6 +7,7 @@ from torch.func import vmap
 from torch.testing import assert_close
 
 from wug.functional.unrolled import Unrolled
+from wug.training.programs import compile_graph
 
 SEQ, BATCH, SIZE = 6, 3, 4
 
@@ -122,3 +123,23 @@ def check_gradients_of_parameters(function, params, state, xs):
         loss = answers.square().sum() + (3 * after["slow"]).sum()
         results.append((answers, torch.autograd.grad(loss, list(params.values()))))
     assert_close(*results)
+
+
+def test_inputs_of_any_layout_meet_the_compiled_program():
+    xs = torch.randn(3, 2, 4, 5).requires_grad_()
+    weight, state = torch.randn(5, requires_grad=True), torch.zeros(4, 2, 5)
+    turned = xs.transpose(1, 2)  # a view, as what `vmap` returns may be
+
+    def step(weight, state, x):
+        return state * weight + x, state + x * weight
+
+    add = Unrolled(step, weight, state, turned[0].detach().requires_grad_(), compile=compile_graph)
+    answers, _ = add(weight, state, turned)
+    expected, slow = [], state
+    for x in turned:
+        answer, slow = step(weight, slow, x)
+        expected.append(answer)
+    assert_close(answers, torch.stack(expected))
+    (found,) = torch.autograd.grad(answers.square().sum(), xs)
+    (wanted,) = torch.autograd.grad(torch.stack(expected).square().sum(), xs)
+    assert_close(found, wanted)

@@ -144,3 +144,17 @@ def test_bad_arguments():
         make()(torch.zeros(2, 5, dtype=torch.int64))
     with pytest.raises(UserError, match=r"tokens \(batch, seq\), int64; got \(2, 5, 4\)"):
         make(tokens=True)(draw(2, 5, 4))
+
+
+def test_steps_look_alike_at_any_length(monkeypatch):
+    model, strides = DNC(3, 2, controller_features=4, num_cells=3, word_features=4), set()
+
+    def step(x, state, plain=model.step):
+        strides.add(x.stride())
+        return plain(x, state)
+
+    monkeypatch.setattr(model, "step", step)
+    for length in (2, 5):
+        model(torch.zeros(4, length, 3))
+    # A compiled step is compiled again for other strides.
+    assert len(strides) == 1

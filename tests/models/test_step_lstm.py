@@ -56,3 +56,17 @@ def test_tokens_are_embedded():
 def test_bad_arguments():
     with pytest.raises(UserError, match="StepLSTM: features must be at least 1; got 0"):
         make(features=0)
+
+
+def test_steps_look_alike_at_any_length(monkeypatch):
+    model, strides = StepLSTM(3, 2, features=4), set()
+
+    def step(x, state, plain=model.step):
+        strides.add(x.stride())
+        return plain(x, state)
+
+    monkeypatch.setattr(model, "step", step)
+    for length in (2, 5):
+        model(torch.zeros(4, length, 3))
+    # A compiled step is compiled again for other strides.
+    assert len(strides) == 1

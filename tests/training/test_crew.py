@@ -11,10 +11,12 @@ from rich.progress import Progress
 from small_lots import sequence_lot
 
 from wug.records import RunStore
+from wug.study.trainings import registered
 from wug.tasks.memory.copy import Copy
 from wug.tasks.productivity.ctl import CTL
-from wug.training.crew import MOST_BARS, update, worth_compiling
+from wug.training.crew import MOST_BARS, update
 from wug.training.plan import Lot
+from wug.training.work import worth_compiling
 
 SCRIPT = """
 import multiprocessing, threading, time
@@ -88,10 +90,19 @@ def test_of_many_lots_those_at_work_have_bars(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "steps", "worth"),
-    [(CTL(), 4_999, False), (CTL(), 5_000, True), (Copy(), 499, False), (Copy(), 500, True)],
+    ("task", "model", "steps", "worth"),
+    [
+        (CTL(), "ndr", 4_999, False),
+        (CTL(), "ndr", 5_000, True),
+        (Copy(), "step_lstm", 499, False),
+        (Copy(), "step_lstm", 500, True),
+        # All its time steps are one program, which takes minutes to compile.
+        (Copy(), "causal_stack", 4_999, False),
+    ],
 )
-def test_long_trainings_are_compiled(task: Any, steps: int, worth: bool) -> None:
-    lot = sequence_lot("lot", CTL(), "ndr", steps=steps)
+def test_long_trainings_are_compiled(task: Any, model: str, steps: int, worth: bool) -> None:
+    lot = replace(
+        sequence_lot("lot", CTL(), "ndr", steps=steps), build=registered(model, task, features=4)
+    )
     changed = replace(lot, variants=(replace(lot.variants[0], task=task),))
-    assert worth_compiling([changed]) == worth
+    assert worth_compiling(changed) == worth

@@ -88,7 +88,9 @@ class Unrolled:
         )
         examples = [leaf.detach().clone().requires_grad_() for leaf in leaves]
         with torch.enable_grad():
-            outputs = traced(x.detach().clone().requires_grad_(x.requires_grad), *examples)
+            # In the layout of the loop: a program is made for one, and the example may be a view.
+            first = x.detach().clone(memory_format=torch.contiguous_format)
+            outputs = traced(first.requires_grad_(x.requires_grad), *examples)
             torch.autograd.backward(outputs, [torch.zeros_like(output) for output in outputs])
         self.forward, self.backward = (compile(*graphs[name]) for name in ("forward", "backward"))
 

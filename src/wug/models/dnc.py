@@ -248,7 +248,8 @@ class DNC(nn.Module):
         """
         state = self.initial_state(len(x)) if state is None else state
         answers = []
-        for one in self.inputs(x).unbind(1):
+        # Else strides would depend on the length, and a compiled step would be compiled for each.
+        for one in self.inputs(x).transpose(0, 1).contiguous():
             answer, state, _ = self.step(one, state)
             answers.append(answer)
         answer = torch.stack(answers, 1)

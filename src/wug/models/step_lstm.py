@@ -159,7 +159,8 @@ class StepLSTM(nn.Module):
         """Return the answer of every step, and the state after the last."""
         state = self.initial_state(len(x)) if state is None else state
         answers = []
-        for one in self.inputs(x).unbind(1):
+        # Else strides would depend on the length, and a compiled step would be compiled for each.
+        for one in self.inputs(x).transpose(0, 1).contiguous():
             answer, state, _ = self.step(one, state)
             answers.append(answer)
         return Output(torch.stack(answers, 1), state=state)

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import SimpleQueue
@@ -21,10 +21,9 @@ from wug.core.index import import_target
 from wug.records import RunStore
 from wug.training.loop import Training
 from wug.training.lots import Trainings, missing
-from wug.training.plan import Lot
 from wug.training.process import prepare_process
 from wug.training.programs import wants_compile
-from wug.training.work import WorkOptions, unfinished, work
+from wug.training.work import WorkOptions, unfinished, work, worth_compiling
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,9 +34,6 @@ POLL_SECONDS = 0.25
 MOST_BARS = 30
 SECONDS_BETWEEN_LINES = 15.0
 PROBE_STEPS = 5
-# Compiling takes longer than this many uncompiled steps; those of a network that answers at every
-# time step take at least so many times as long.
-WORTH_COMPILING, UNROLLED = 5_000, 10
 
 
 def num_cores() -> int:
@@ -45,15 +41,6 @@ def num_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def worth_compiling(lots: Iterable[Lot]) -> bool:
-    """Say whether some of the trainings are so long that compiling makes them faster."""
-    return any(
-        lot.plan.steps * (UNROLLED if lot.variants[0].task.interface == "steps" else 1)
-        >= WORTH_COMPILING
-        for lot in lots
-    )
 
 
 def eager_minutes(
@@ -147,7 +134,7 @@ def run_side_by_side(
     lots = [lot for lot in experiment.lots if any(missing(lot, store.finished()))]
     cores = num_cores()
     workers = min(workers or (cores if device.type == "cpu" else 1), len(lots))
-    long = worth_compiling(lots)
+    long = any(map(worth_compiling, lots))
     with console.status("looking for a compiler"):
         compiled = (long or how.compile == "on") and wants_compile(how.compile, device)
     if how.compile == "auto" and long and not compiled:
@@ -159,7 +146,7 @@ def run_side_by_side(
             "faster; nothing that is finished is lost."
         )
     threads = max(cores // workers, 1)
-    how = replace(how, compile="on" if compiled else "off", threads=threads)
+    how = replace(how, compile=how.compile if compiled else "off", threads=threads)
     context = multiprocessing.get_context("spawn")
     errors = context.SimpleQueue()
     crew = [

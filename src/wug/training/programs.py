@@ -52,6 +52,11 @@ def compile_graph(
     use_cache_folder()
     from torch._inductor import standalone_compile
 
+    # A traced view is one of the layouts that were traced; compiled operations may choose others.
+    for node in graph.graph.find_nodes(op="call_function", target=torch.ops.aten.view.default):
+        node.target = torch.ops.aten.reshape.default
+    graph.recompile()
+
     with warnings.catch_warnings():
         # Inductor and the libraries that it loads warn about their own deprecations.
         warnings.simplefilter("ignore")

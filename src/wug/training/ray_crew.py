@@ -18,7 +18,7 @@ from wug.core.errors import UserError, WorkError
 from wug.core.uninterrupted import uninterrupted
 from wug.records import Claim, RunStore, write_atomic
 from wug.records.segments import decode_segment
-from wug.training.crew import watch, worth_compiling
+from wug.training.crew import watch
 from wug.training.lots import Trainings, missing, versions
 from wug.training.mailbox import Mailbox
 from wug.training.others import Others
@@ -33,6 +33,7 @@ from wug.training.work import (
     longest_first,
     require_needs,
     unfinished,
+    worth_compiling,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class RayCrew:
         self.waiting = longest_first(experiment.lots)
         self.others = Others(store)
         self.out: dict[Any, Out] = {}
-        long = worth_compiling(experiment.lots)
+        long = any(map(worth_compiling, experiment.lots))
         compile = how.compile if long or how.compile == "on" else "off"
         self.errand = partial(
             Errand, target=target, options=options, versions=versions(),

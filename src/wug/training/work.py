@@ -16,6 +16,7 @@ import torch
 from wug.core.errors import UserError
 from wug.records import Claim, RunStore
 from wug.records.hashing import digest
+from wug.training.engine import initial_module
 from wug.training.loop import Training
 from wug.training.lots import Trainings, make_record, missing
 from wug.training.others import Others
@@ -27,6 +28,10 @@ from wug.training.ranks import here
 MODELS = "models"
 POLL_SECONDS = 0.5
 LONGEST_PAUSE = 8.0
+
+# Compiling takes longer than this many uncompiled steps; those of a recurrent network that answers
+# at every time step take at least so many times as long, and compile one time step alone.
+WORTH_COMPILING, UNROLLED = 5_000, 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,10 +238,20 @@ def needing(lot: Lot, files: Mapping[str, Path]) -> Lot:
     return replace(lot, build=partial(lot.build, needed=dict(files))) if files else lot
 
 
+def worth_compiling(lot: Lot) -> bool:
+    """Say whether a training is so long that compiling makes it faster."""
+    factor = 1
+    if lot.variants[0].task.interface == "steps":
+        recurrent = getattr(initial_module(lot, lot.seeds[0]), "recurrent", False)
+        factor = UNROLLED if recurrent else 1
+    return lot.plan.steps * factor >= WORTH_COMPILING
+
+
 def training_of(lot: Lot, options: WorkOptions, keep: Path | None) -> Training:
     """Return the training of a lot, together with all ranks of this process."""
     device = torch.device(options.device)
-    compiled = wants_compile(options.compile, device)
+    long = options.compile == "on" or worth_compiling(lot)
+    compiled = long and wants_compile(options.compile, device)
     return Training(
         lot, device=device, compiled=compiled, keep=keep, ranks=here(), shard=options.shard
     )
