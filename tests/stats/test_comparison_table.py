@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,30 @@ def test_texts_show_ours_and_theirs(folder: Path) -> None:
     assert "5.0e3 / 4.0e3" in to_markdown(table.showing("solved_at"))
     assert to_rich(table).row_count == 2
     assert claim_counts(table)["held"] == 1
+
+
+@pytest.mark.parametrize(
+    ("order", "names"),
+    [
+        ([("nau", "add"), ("nmu", "add"), ("nau", "mul"), ("nmu", "mul")],
+         ["add", "nau", "nmu", "mul", "nau", "nmu"]),
+        # Else every row would stand below a heading of its own.
+        ([("nau", "add"), ("nau", "mul"), ("nmu", "add"), ("nmu", "mul")],
+         ["nau add", "nau mul", "nmu add", "nmu mul"]),
+    ],
+)  # fmt: skip
+def test_headings_where_rows_are_together(
+    tmp_path: Path, order: list[tuple[str, str]], names: list[str]
+) -> None:
+    store = RunStore.open(tmp_path / "run", "demo", {})
+    for unit, operation in order:
+        one = record(unit, "[1,2)", 0, True)
+        key = {**one.key, "operation": operation}
+        store.append(f"{unit}-{operation}", [replace(one, key=key)])
+    layout = {"rows": ["unit", "operation"], "column": "range", "row_order": order}
+    store.write_catalog({"title": "Demo", "layout": {**layout, "column_order": ["[1,2)"]}})
+    table = make_table(read_run(tmp_path / "run"))
+    assert [str(name) for name in to_rich(table).columns[0].cells] == names
 
 
 def test_an_unfinished_run_has_no_catalog_and_still_a_table(tmp_path: Path) -> None:

@@ -42,6 +42,12 @@ def test_one_seed_of_a_measure_has_no_interval() -> None:
     assert why_undecided(claim, table) == "One seed gives no interval: 3 are the least."
 
 
+def test_records_without_the_number_are_named() -> None:
+    claim = Claim("e", "It errs little.", "none", lambda t: error_below(t.at("a"), 0.5))
+    reason = why_undecided(claim, Table({("a",): Cell(1, 1)}))
+    assert reason == "The records of a lack the number that this is about."
+
+
 def test_what_is_at_the_boundary_stays_open() -> None:
     claim = Claim("e", "It errs little.", "none", lambda t: error_below(t.at("a"), 0.5))
     table = Table({("a",): Cell(5, 5, {"error": Estimate(0.5, 0.4, 0.6, "given", 5)})})

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from wug.records import Record, Run
@@ -126,13 +127,17 @@ def to_rich(table: ResultTable, width: int = 80) -> Any:
     between = "/" if 9 + (widest + 1) * len(table.columns) <= width + 1 else "\n"
     if not table.has_comparison:
         between = ""
+    # Rows that agree in all labels but the first stand below one heading, where they are together.
+    headings = [heading for heading, _ in groupby(row[1:] for row in table.rows)]
+    together = len(set(headings)) == len(headings)
     last: tuple[str, ...] = ()
     for row in table.rows:
-        if row[1:] != last:
+        if together and row[1:] != last:
             last = row[1:]
             sheet.add_row(Text.from_markup(shown(" ".join(last)), style="bold italic"))
         cells = [table.cells.get((row, column)) for column in table.columns]
-        sheet.add_row(shown(row[0]), *(cell_text(cell, measure, between) for cell in cells))
+        name = row[0] if together else " ".join(row)
+        sheet.add_row(shown(name), *(cell_text(cell, measure, between) for cell in cells))
     if guessed := table.chance.get(measure.name):
         texts = (measure.text(guessed[c]) if c in guessed else "" for c in table.columns)
         sheet.add_row("chance", *texts, style="dim")

@@ -7,9 +7,9 @@ gives a verdict is what it would take, if what was seen so far is what there is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import sqrt
+from math import isnan, sqrt
 
 from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Claim, Entry, Key, Table
@@ -21,15 +21,30 @@ LEAST_SEEDS = 3
 
 
 @dataclass(frozen=True)
+class WatchedEntry(Entry):
+    """An entry that notes its name where runs lack what a claim asked for."""
+
+    lacking: dict[str, None] = field(default_factory=dict)
+
+    def __getitem__(self, measure: str) -> Estimate:
+        """Return a measure, and note whether the cell has it."""
+        found = super().__getitem__(measure)
+        if self.cell is not None and isnan(found.value):
+            self.lacking[self.name] = None
+        return found
+
+
+@dataclass(frozen=True)
 class WatchedTable(Table):
-    """A table that remembers which cells a claim asked for."""
+    """A table that remembers which cells a claim asked for, and which of them lacked the number."""
 
     asked: dict[Key, None] = field(default_factory=dict)
+    lacking: dict[str, None] = field(default_factory=dict)
 
     def at(self, *key: str) -> Entry:
         """Return an entry, and remember it."""
         self.asked[key] = None
-        return super().at(*key)
+        return WatchedEntry(" ".join(key), self.cells.get(key), self.exact, self.lacking)
 
     def pooled(self, name: str, keys: Iterable[Key]) -> Entry:
         """Return several cells as one entry, and remember them."""
@@ -87,8 +102,9 @@ def why_undecided(claim: Claim, table: Table) -> str:
         return ""
     missing = [" ".join(key) for key in watched.asked if key not in table.cells]
     if missing:
-        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
-        return f"Not run yet: {', '.join(missing[:MOST_NAMED])}{more}."
+        return f"Not run yet: {named(missing)}."
+    if watched.lacking:
+        return f"The records of {named(list(watched.lacking))} lack the number that this is about."
     trials = [table.cells[key].trials for key in watched.asked] or [0]
     seeds = min(trials)
     for times in TIMES:
@@ -104,6 +120,17 @@ def why_undecided(claim: Claim, table: Table) -> str:
         f"Open after {counted(seeds)}, and it would be after {TIMES[-1]} times as many, if rates "
         "and means stay as they are: what was seen is right at the boundary of the claim."
     )
+
+
+def named(entries: Sequence[str]) -> str:
+    """Name the first entries, and count the others.
+
+    Example:
+        >>> named(["a", "b"]), named(["a", "b", "c", "d", "e"])
+        ('a, b', 'a, b, c, d and 1 more')
+    """
+    more = f" and {len(entries) - MOST_NAMED} more" if len(entries) > MOST_NAMED else ""
+    return ", ".join(entries[:MOST_NAMED]) + more
 
 
 def counted(seeds: int) -> str:
