@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,18 @@ def test_every_question_has_its_answers(standard):
 
 
 @needs_files
+@needs_files
+def test_stories_of_a_batch_are_of_similar_lengths(standard):
+    short = replace(standard, similar_lengths=500)
+    batches = [short.batch("train", step=step, size=16) for step in range(60)]
+    widths = [batch.inputs.shape[1] for batch in batches]
+    # Half of all stories have at most 56 steps, most others 100 to 250.
+    assert min(widths) < 60 and max(widths) > 120
+    assert len({int(task) for batch in batches for task in batch.level}) > 12
+    every = [len(story.words) for story in short.stories("train")]
+    assert sum(widths) / len(widths) < 1.5 * sum(every) / len(every)
+
+
 def test_vocabulary(standard):
     assert len(standard.vocabulary) == 160
     assert all(word.isalpha() for word in standard.vocabulary[3:] if word not in ".,")

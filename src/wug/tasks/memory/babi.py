@@ -75,6 +75,8 @@ class Babi(StepTask):
         thinking_steps: Number of blank steps between a question and its answer.
         validation_share: Share of the training stories that are kept for validation.
         longest: Stories of more steps are left out; `gaps` says how many. None keeps all.
+        similar_lengths: If above 0, the stories of a training batch are drawn from so many that are
+            next to each other by length, so that little of a batch is padding.
 
     Raises:
         UserError: For a folder without these files, or arguments out of their range.
@@ -97,11 +99,13 @@ class Babi(StepTask):
     thinking_steps: int = 3
     validation_share: float = 0.1
     longest: int | None = None
+    similar_lengths: int = 0
 
     def __post_init__(self) -> None:
         """Check everything that a person may get wrong."""
         require_choice("Babi", "version", self.version, ("text", "as_published"))
         require_at_least("Babi", "thinking_steps", self.thinking_steps, 0)
+        require_at_least("Babi", "similar_lengths", self.similar_lengths, 0)
         if not self.tasks or not set(self.tasks) <= set(range(1, NUM_TASKS + 1)):
             raise UserError(f"Babi: tasks must be numbers from 1 to 20; got {self.tasks}.")
         if not 0 <= self.validation_share < 1:
@@ -213,6 +217,10 @@ class Babi(StepTask):
     def _by_split(self) -> dict[str, list[Story]]:
         return {split: self.stories(split) for split in SPLITS}
 
+    @cached_property
+    def _by_length(self) -> list[Story]:
+        return sorted(self._by_split["train"], key=lambda story: len(story.words))
+
     def encode(self, stories: Sequence[Story]) -> StepBatch:
         """Put stories below each other, padded with blanks."""
         longest = max(len(story.words) for story in stories)
@@ -240,6 +248,10 @@ class Babi(StepTask):
         if not stories:
             raise UserError(f"Babi: there are no {split} stories of up to {self.longest} steps.")
         generator = generator_for("babi", split, seed, step)
+        if self.similar_lengths and split == "train":
+            middle = int(torch.randint(len(stories), (), generator=generator))
+            first = min(middle - self.similar_lengths // 2, len(stories) - self.similar_lengths)
+            stories = self._by_length[max(first, 0) :][: self.similar_lengths]
         chosen = torch.randint(len(stories), (size,), generator=generator).tolist()
         return self.encode([stories[index] for index in chosen])
 
