@@ -179,7 +179,7 @@ def test_published_problems_are_distinct_and_as_long():
     assert np.mean(deepest) == pytest.approx(0.5, abs=0.05)
 
 
-@pytest.mark.parametrize("variant", ["balanced", "original"])
+@pytest.mark.parametrize("variant", ["balanced", "original", "short"])
 def test_no_training_problem_is_in_another_set(variant):
     task = ListOps(variant=variant, num_train=600, num_evaluation=200)
     sets = {split: set(written(task, task.generate(split))) for split in SPLITS}
@@ -189,7 +189,7 @@ def test_no_training_problem_is_in_another_set(variant):
 
 @pytest.mark.parametrize(
     ("variant", "operands", "lengths", "deepest"),
-    [("original", 5, (1, 2_000), 19), ("long_range", 10, (501, 1_999), 9)],
+    [("original", 5, (1, 2_000), 19), ("long_range", 10, (501, 1_999), 9), ("short", 5, (4, 9), 3)],
 )
 def test_variants_without_depth_control(variant, operands, lengths, deepest):
     task = ListOps(variant=variant, num_train=500, num_evaluation=100)
@@ -225,7 +225,7 @@ def test_ill_formed(text):
 
 def test_bad_input():
     with pytest.raises(UserError, match="variant must be one of balanced, original, long_range"):
-        ListOps(variant="short")
+        ListOps(variant="tiny")
     with pytest.raises(UserError, match="version must be one of text; got 'as_published'"):
         ListOps(variant="original", version="as_published")
     with pytest.raises(UserError, match="num_evaluation must be at least 1; got 0"):

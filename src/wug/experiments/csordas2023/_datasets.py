@@ -119,7 +119,6 @@ COGS_SET = Dataset(
     scalings=ALL,
     task=lambda scale: COGS(most_of_a_type=2 if scale == "smoke" else 0),
     paper=COGS_SETTING.trained(policies=POLICIES, loss_curves=True),
-    # Untried; about 25 minutes of one core.
     laptop=laptop_setting(
         SMALL, steps=6_000, rate=6e-4, evaluate_every=500, seeds=1, policies=POLICIES,
         loss_curves=True,
@@ -129,9 +128,10 @@ PCFG_SETTING = published_setting(
     sizes(512, 2048, 8, 6), steps=300_000, batch_size=64, rate=Constant(1e-4), clip=1.0,
     accumulation=4,
 )  # fmt: skip
-# Untried; about 25 minutes of one core. Functions stand in each other: more layers than elsewhere.
+# Functions stand in each other: more layers than elsewhere. With PED, IID validation had a loss of
+# 4.69 after 600 steps with the layer norm behind each part, and of 4.18 after 400 with it before.
 PCFG_LAPTOP = laptop_setting(
-    sizes(128, 256, 4, 4), steps=4_500, rate=6e-4, evaluate_every=500, seeds=1, batch_size=128,
+    {**sizes(128, 256, 4, 4), "norm": "pre"}, steps=4_500, rate=1e-3, evaluate_every=500, seeds=1,
     policies=POLICIES,
 )  # fmt: skip
 PCFG_PRODUCTIVITY = Dataset(

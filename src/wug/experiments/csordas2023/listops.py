@@ -17,13 +17,15 @@ from wug.core.schedules import Constant
 from wug.experiments.csordas2023 import _laptop
 from wug.experiments.csordas2023._judging import SOLVED, all_above, all_below
 from wug.experiments.csordas2023._networks import (
+    BY_ERROR,
     DATA,
     DEVIATIONS,
     EMBEDDINGS,
     EXPRESSION_MODELS,
+    EXPRESSION_NETWORKS,
     FLOAT32,
     LAPTOP,
-    NETWORKS,
+    OURS,
     SMOKE,
     Setting,
     Settings,
@@ -136,6 +138,7 @@ DEPARTURES = (
     FLOAT32,
     DEVIATIONS,
     LAPTOP,
+    OURS,
 )
 
 
@@ -145,16 +148,18 @@ DEPARTURES = (
     references=("csordas2023", "csordas2022", "nangia2018"),
     source="table 5.4",
     labels=("model", "depths"),
-    rows=MODELS,
+    rows=MODELS | BY_ERROR,
     columns=(DEPTHS,),
     usual=below_paper(model=("bilstm", "relative", "ndr")),
     trials=5,
     claims=CLAIMS,
     departures=DEPARTURES,
     measures=ROUTES,
+    later=tuple(BY_ERROR),
     measure="accuracy",
 )
-def listops(run: Run, model: str, depths: str) -> Training:
+def listops(run: Run, model: str, depths: str) -> Training | None:
     """Train recurrent networks, transformers and NDR on nested operations on lists."""
-    network = NETWORKS[model]
-    return network.trained(SETTINGS[run.scale][network.family], ListOps(**DATA[run.scale]))
+    network = EXPRESSION_NETWORKS[model]
+    setting = SETTINGS[run.scale].get(network.family)
+    return None if setting is None else network.trained(setting, ListOps(**DATA[run.scale]))

@@ -56,6 +56,7 @@ VARIANTS = {
     "balanced": Variant(0.3, 5, (4, 50), 1_000_000, 1_000),
     "original": Variant(0.25, 5, (1, 1 << 30), 90_000, 10_000, deepest=19),
     "long_range": Variant(0.25, 10, (501, 1_999), 96_000, 2_000, deepest=9),
+    "short": Variant(0.3, 5, (4, 9), 100_000, 2_000, deepest=3),
 }
 
 
@@ -136,13 +137,13 @@ class ListOps(SequenceTask):
         second validation set.
 
     Args:
-        variant: ``"balanced"``, ``"original"`` (nangia2018) or ``"long_range"`` (tay2021: 501 to
-            1,999 tokens, up to 10 operands).
+        variant: ``"balanced"``, ``"original"`` (nangia2018), ``"long_range"`` (tay2021: 501 to
+            1,999 tokens, up to 10 operands) or ``"short"`` (ours: up to 9 tokens).
         version: ``"text"`` or, if balanced, ``"as_published"``.
         num_train: Number of training problems; by default 1,000,000, original 90,000, long-range
-            96,000.
+            96,000, short 100,000.
         num_evaluation: Number of problems of each other set; by default 1,000, original 10,000,
-            long-range 2,000.
+            long-range and short 2,000.
         seed: Another one gives other problems.
 
     Raises:
@@ -158,7 +159,7 @@ class ListOps(SequenceTask):
         csordas2023, csordas2022, nangia2018, tay2021
     """
 
-    variant: Literal["balanced", "original", "long_range"] = "balanced"
+    variant: Literal["balanced", "original", "long_range", "short"] = "balanced"
     version: Literal["text", "as_published"] = "text"
     num_train: int | None = None
     num_evaluation: int | None = None
