@@ -36,11 +36,11 @@ from wug.core.errors import UserError
 from wug.core.folders import results_folder
 from wug.records import read_run
 from wug.study.experiment import RunOptions
-from wug.training.crew import WORTH_COMPILING
 from wug.training.engine import choose_engine, initial_module
 from wug.training.loop import Training
 from wug.training.plan import Lot
 from wug.training.programs import can_compile
+from wug.training.work import worth_compiling
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "src" / "wug" / "costs.json"
@@ -185,7 +185,7 @@ class Stopwatch:
     def seconds(self, lot: Lot) -> float:
         """Return the processor seconds that a lot takes, from a few of its steps."""
         plan = lot.plan
-        compiled = self.compiled and plan.steps >= WORTH_COMPILING
+        compiled = self.compiled and worth_compiling(lot)
         stacked = choose_engine(lot) == "stacked"
         kind = kind_of(lot)
         if " at 0x" in kind or kind not in self.known:
@@ -198,7 +198,10 @@ class Stopwatch:
             step, training = self.step(timed, LONG_STEP, compiled and stacked)
             evaluation = evaluation_seconds(training)
             self.known[kind] = step * plan.batch_size / rows + evaluation / plan.evaluate_every
-        return plan.steps * self.known[kind] + mask_seconds(lot)
+        trained = plan.steps * self.known[kind]
+        if plan.seconds is not None:
+            trained = min(trained, plan.seconds)
+        return trained + mask_seconds(lot)
 
     def step(self, lot: Lot, least: float, compiled: bool = False) -> tuple[float, Training]:
         """Return the seconds of a step, of at least two or so many seconds of them."""
