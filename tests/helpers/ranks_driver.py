@@ -15,6 +15,8 @@ as ``LAYER-wrapped.safetensors``; and ``caches.json``, where each rank keeps com
 import json
 import os
 import sys
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ from wug.training.programs import use_cache_folder
 from wug.training.ranks import here, join, leave
 
 STEPS = 50
+LONGEST_LISTED = 20.0  # seconds
 
 
 def make_lot(text: str, layer: Any, dtype: torch.dtype, *, plain: bool = False, **plan: Any) -> Lot:
@@ -158,8 +161,23 @@ def shards(out: Path, text: str, shard: bool) -> None:
 
 def gloo_threads() -> list[str]:
     """Return the threads of process groups; one that lives when Python ends may abort it."""
-    names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+    names = []
+    for path in Path("/proc/self/task").glob("*/comm"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended in the meantime
+            names.append(path.read_text().strip())
     return [name for name in names if "gloo" in name]
+
+
+def require_no_gloo_threads() -> None:
+    """Fail if threads of process groups live on.
+
+    One that was joined is listed until the kernel has let go of it, which a loaded machine takes
+    its time for.
+    """
+    patience = time.monotonic() + LONGEST_LISTED
+    while gloo_threads() and time.monotonic() < patience:
+        time.sleep(0.01)
+    assert not gloo_threads()
 
 
 if __name__ == "__main__":
@@ -175,4 +193,4 @@ if __name__ == "__main__":
         for shard in (False, True):
             shards(Path(out), text, shard)
     leave()
-    assert not gloo_threads()
+    require_no_gloo_threads()

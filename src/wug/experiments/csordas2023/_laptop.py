@@ -183,7 +183,7 @@ LISTOPS = where_it_errs(
             readout="first",
         )
     ),
-    steps=24_000,
+    steps=21_000,
     steps_by_length=((10, 8), (17, 10), (29, 13)),
 )  # fmt: skip
 
