@@ -220,6 +220,33 @@ def test_clipped_distances():
     assert not torch.allclose(near(*given), free(*given))
 
 
+@pytest.mark.parametrize("scaling", ["teu", "ped"])
+def test_one_vocabulary(scaling):
+    options = {"positions": "absolute", "shared": False, "scaling": scaling, **SIZES}
+    own, one = (
+        EncoderDecoder(5, 5, dtype=torch.float64, one_vocabulary=both, **options).eval()
+        for both in (False, True)
+    )
+    own.load_state_dict(one.state_dict() | {"target_embedding": one.source_embedding[:6]})
+    source, lengths = torch.tensor([[0, 1, 4], [3, 2, 0]]), torch.tensor([3, 2])
+    fed = torch.tensor([[5, 0, 4], [5, 3, 1]])
+    assert_close(one(source, lengths, fed), own(source, lengths, fed))
+    for cached in (True, False):
+        assert torch.equal(
+            one.decode(source, lengths, 6, cached=cached), own.decode(source, lengths, 6)
+        )
+    # One matrix gets the gradients of both.
+    grads = [torch.autograd.grad(m(source, lengths, fed).square().sum(), m.source_embedding)[0]
+             for m in (one, own)]  # fmt: skip
+    logits = own(source, lengths, fed)
+    of_targets = torch.autograd.grad(logits.square().sum(), own.target_embedding)[0]
+    expected = grads[1].clone()
+    expected[:6] += of_targets
+    assert_close(grads[0], expected)
+    with pytest.raises(UserError, match="as many tokens in targets as in sources; got 4 and 5"):
+        EncoderDecoder(5, 4, one_vocabulary=True)
+
+
 def test_numbers_of_parameters_of_the_scan_models():
     assert num_parameters(SCAN, positions="absolute", shared=False) == 992_007
     assert num_parameters(SCAN, positions="relative", shared=True) == 365_831

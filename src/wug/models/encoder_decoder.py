@@ -7,14 +7,13 @@ and position embeddings are scaled: details elsewhere, large differences here (c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wug.core.errors import require_at_least, require_choice
+from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.initialise import fill_normal, fill_uniform, xavier_bound
 from wug.functional.positions import sinusoidal_encoding
@@ -23,119 +22,20 @@ from wug.functional.streams import dropout
 from wug.functional.transduction import greedy
 from wug.layers.absolute_attention import AbsoluteAttention
 from wug.layers.feed_forward import FeedForward
-from wug.layers.relative_attention import RelativeAttention
+from wug.models._encoder_decoder_layers import (
+    Attention,
+    DecoderLayer,
+    EncoderLayer,
+    Kept,
+    self_attention,
+)
 
-Attention: TypeAlias = AbsoluteAttention | RelativeAttention
 Scaling: TypeAlias = Literal["none", "teu", "ped", "ped_as_published", "xavier"]
 Oracle: TypeAlias = Literal["forbidden", "afterwards"]
 
 SCALINGS = ("none", "teu", "ped", "ped_as_published", "xavier")
 # Of embeddings with their positions; csordas2023's code has it fixed.
 EMBEDDING_DROPOUT = 0.1
-
-
-class Kept(NamedTuple):
-    """Keys and values of columns that a decoder reads again: (batch, head, seq, channel)."""
-
-    keys: Tensor
-    values: Tensor
-
-
-class Sublayers(nn.Module):
-    """What the layers of encoder and decoder share: residual, dropout and layer norm."""
-
-    def __init__(self, features: int, num_norms: int, norm: str, dropout: float, common: Any):
-        super().__init__()
-        self.norm, self.dropout = norm, dropout
-        placed = {"device": common["device"], "dtype": common["dtype"]}
-        self.norms = nn.ModuleList(nn.LayerNorm(features, **placed) for _ in range(num_norms))
-
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw new initial weights."""
-        for part in self.children():
-            for one in part if isinstance(part, nn.ModuleList) else (part,):
-                if isinstance(one, nn.LayerNorm):
-                    one.reset_parameters()
-                else:
-                    one.reset_parameters(generator)  # type: ignore[operator]
-
-    def apply_part(self, number: int, state: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
-        """Add what a part makes of the state, with the norm behind the sum or before the part."""
-        norm = self.norms[number]
-        if self.norm == "pre":
-            return state + dropout(part(norm(state)), self.dropout, self.training)
-        normed: Tensor = norm(state + dropout(part(state), self.dropout, self.training))
-        return normed
-
-
-def self_attention(
-    positions: str, features: int, num_heads: int, *, causal: bool, dropout: float,
-    farthest: int | None, common: Any,
-) -> Attention:  # fmt: skip
-    """Return the attention of columns to each other."""
-    if positions == "absolute":
-        return AbsoluteAttention(features, num_heads, dropout=dropout, causal=causal, **common)
-    return RelativeAttention(
-        features, num_heads, dropout=dropout, dropout_of="weights", causal=causal,
-        learned_scale=False, initial="linear", farthest=farthest, **common,
-    )  # fmt: skip
-
-
-class EncoderLayer(Sublayers):
-    """Self-attention and a feed-forward block.
-
-    Shape:
-        state (batch, seq, features), valid (batch, seq) -> as state.
-    """
-
-    def __init__(self, attention: Attention, feed_forward: FeedForward, **options: Any) -> None:
-        super().__init__(attention.in_features, 2, **options)
-        self.attention, self.feed_forward = attention, feed_forward
-
-    def forward(self, state: Tensor, valid: Tensor) -> Tensor:
-        """Return the columns after the layer."""
-        state = self.apply_part(0, state, lambda x: self.attention(x, valid))
-        return self.apply_part(1, state, self.feed_forward)
-
-
-class DecoderLayer(Sublayers):
-    """Self-attention to earlier columns, attention to the source and a feed-forward block.
-
-    Shape:
-        state (batch, seq, features), keys and values of the source, valid (batch, source) -> as
-        state.
-    """
-
-    def __init__(
-        self, attention: Attention, source_attention: AbsoluteAttention, feed_forward: FeedForward,
-        **options: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(attention.in_features, 3, **options)
-        self.attention, self.source_attention = attention, source_attention
-        self.feed_forward = feed_forward
-
-    def forward(self, state: Tensor, source: Kept, valid: Tensor) -> Tensor:
-        """Return the columns after the layer."""
-        return self.finish(self.apply_part(0, state, self.attention), source, valid)
-
-    def finish(self, state: Tensor, source: Kept, valid: Tensor) -> Tensor:
-        """Do what comes after self-attention."""
-        read = self.source_attention.read
-        state = self.apply_part(1, state, lambda x: read(x, source.keys, source.values, valid))
-        return self.apply_part(2, state, self.feed_forward)
-
-    def step(self, state: Tensor, index: int, past: Kept, source: Kept, valid: Tensor) -> Tensor:
-        """Return the column of this index after the layer, and write what others need to past."""
-
-        def attend(x: Tensor) -> Tensor:
-            keys, values = self.attention.keys_and_values(x)
-            past.keys[:, :, index], past.values[:, :, index] = keys[:, :, 0], values[:, :, 0]
-            seen = past.keys[:, :, : index + 1], past.values[:, :, : index + 1]
-            if isinstance(self.attention, RelativeAttention):
-                return self.attention.read_last(x, *seen)
-            return self.attention.read(x, *seen)
-
-        return self.finish(self.apply_part(0, state, attend), source, valid)
 
 
 @register(
@@ -172,7 +72,7 @@ class EncoderDecoder(nn.Module):
     the first; there is no embedding of a layer's number.
 
     Notation:
-        E -> target_embedding (the output is tied to it), b -> bias, p -> sinusoidal positions.
+        E -> target_rows (the output is tied to it), b -> bias, p -> sinusoidal positions.
 
     Departures:
         PED's embeddings start at N(0, 1 / sqrt(d)) as printed; in the code at sqrt(2 / d)
@@ -197,6 +97,8 @@ class EncoderDecoder(nn.Module):
         num_layers: Number of layers of the encoder, and of the decoder.
         dropout: Share that is dropped in training.
         farthest: With relative positions, distances beyond it count as it; None: all differ.
+        one_vocabulary: Whether both sides have the same tokens, with the same embeddings. The end
+            of a target is then the token before a source.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.
@@ -237,6 +139,7 @@ class EncoderDecoder(nn.Module):
         num_layers: int = 3,
         dropout: float = 0.1,
         farthest: int | None = None,
+        one_vocabulary: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -249,6 +152,11 @@ class EncoderDecoder(nn.Module):
         require_choice(name, "positions", positions, ("relative", "absolute"))
         require_choice(name, "scaling", scaling, SCALINGS)
         require_choice(name, "norm", norm, ("post", "pre"))
+        if one_vocabulary and num_source_tokens != num_target_tokens:
+            raise UserError(
+                f"{name}: with one_vocabulary there must be as many tokens in targets as in "
+                f"sources; got {num_target_tokens} and {num_source_tokens}."
+            )
         self.num_source_tokens, self.num_target_tokens = num_source_tokens, num_target_tokens
         self.positions, self.shared, self.scaling, self.norm = positions, shared, scaling, norm
         self.features, self.num_heads, self.num_layers = features, num_heads, num_layers
@@ -269,8 +177,10 @@ class EncoderDecoder(nn.Module):
         self.source_embedding = nn.Parameter(
             torch.empty(num_source_tokens + NUM_ENDS, features, device=device, dtype=dtype)
         )
-        self.target_embedding = nn.Parameter(
-            self.source_embedding.new_empty(num_target_tokens + 1, features)
+        self.target_embedding = (
+            None
+            if one_vocabulary
+            else nn.Parameter(self.source_embedding.new_empty(num_target_tokens + 1, features))
         )
         self.bias = nn.Parameter(self.source_embedding.new_empty(num_target_tokens + 1))
         self.encoder = nn.ModuleList(
@@ -293,7 +203,8 @@ class EncoderDecoder(nn.Module):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new initial weights."""
         deviations = {"none": 1.0, "ped": 1.0, "ped_as_published": math.sqrt(2)}
-        for embedding in (self.source_embedding, self.target_embedding):
+        own = [e for e in (self.source_embedding, self.target_embedding) if e is not None]
+        for embedding in own:
             if self.scaling in ("teu", "xavier"):
                 bound = xavier_bound(*embedding.shape)
                 fill_uniform(embedding, -bound, bound, generator)
@@ -306,6 +217,13 @@ class EncoderDecoder(nn.Module):
             norm.reset_parameters()  # type: ignore[operator]
         bound = 1 / math.sqrt(self.features)
         fill_uniform(self.bias, -bound, bound, generator)
+
+    @property
+    def target_rows(self) -> Tensor:
+        """The embeddings of what targets are made of, the end last."""
+        if self.target_embedding is None:
+            return self.source_embedding[: self.num_target_tokens + 1]
+        return self.target_embedding
 
     def embed(self, tokens: Tensor, embedding: Tensor, start: int = 0) -> Tensor:
         """Return the columns before the first layer, whose first has position start."""
@@ -342,12 +260,12 @@ class EncoderDecoder(nn.Module):
         """Return the logits of the next tokens."""
         if self.norm == "pre":
             state = self.last_norms[1](state)
-        return F.linear(state, self.target_embedding, self.bias)
+        return F.linear(state, self.target_rows, self.bias)
 
     def forward(self, source: Tensor, source_lengths: Tensor, target_in: Tensor) -> Tensor:
         """Return the logits of every next token, for a target that starts with the start token."""
         sources, valid = self.encode(source, source_lengths)
-        state = self.embed(target_in, self.target_embedding)
+        state = self.embed(target_in, self.target_rows)
         for layer, kept in zip(self.passes(self.decoder), sources, strict=True):
             state = layer(state, kept, valid)
         return self.answer(state)
@@ -386,11 +304,11 @@ class EncoderDecoder(nn.Module):
         def step(fed: Tensor) -> Tensor:
             if cached:
                 index = fed.shape[1] - 1
-                state = self.embed(fed[:, -1:], self.target_embedding, index)
+                state = self.embed(fed[:, -1:], self.target_rows, index)
                 for layer, before, kept in zip(passes, past, sources, strict=True):
                     state = layer.step(state, index, before, kept, valid)
             else:
-                state = self.embed(fed, self.target_embedding)
+                state = self.embed(fed, self.target_rows)
                 for layer, kept in zip(passes, sources, strict=True):
                     state = layer(state, kept, valid)
             return self.answer(state[:, -1])
@@ -411,7 +329,7 @@ class EncoderDecoder(nn.Module):
             (layer + 1, batch, target, features) and ``logits``.
         """
         sources, valid = self.encode(source, source_lengths)
-        state = self.embed(target_in, self.target_embedding)
+        state = self.embed(target_in, self.target_rows)
         states, attention = [state], []
         for layer, kept in zip(self.passes(self.decoder), sources, strict=True):
             read = layer.apply_part(0, state, layer.attention)
