@@ -21,6 +21,7 @@ from wug.experiments.csordas2023._sequences import (
     trained,
 )
 from wug.sources.pairs import PairTask
+from wug.sources.samplers import Bucketed
 from wug.study.experiment import Scale
 from wug.study.trainings import Training
 from wug.tasks.productivity.mathematics import Mathematics
@@ -128,11 +129,14 @@ PCFG_SETTING = published_setting(
     sizes(512, 2048, 8, 6), steps=300_000, batch_size=64, rate=Constant(1e-4), clip=1.0,
     accumulation=4,
 )  # fmt: skip
-# Functions stand in each other: more layers than elsewhere. With PED, IID validation had a loss of
-# 4.69 after 600 steps with the layer norm behind each part, and of 4.18 after 400 with it before.
+# What is written are symbols of the source, 520 of them, so one embedding serves both sides.
+# Batches of similar lengths have a third of the padding. On pairs of up to 24 tokens the loss of IID
+# validation was 2.4 after a minute at this rate, and 3.1 at 2e-3; of all pairs it was 3.3 after 500
+# steps, and the training loss 4.1 after 2,000 at 2e-3.
 PCFG_LAPTOP = laptop_setting(
-    {**sizes(128, 256, 4, 4), "norm": "pre"}, steps=4_500, rate=1e-3, evaluate_every=500, seeds=1,
-    policies=POLICIES,
+    {**sizes(128, 256, 4, 3, dropout=0.0), "norm": "pre", "one_vocabulary": True},
+    steps=15_000, rate=6e-4, evaluate_every=1_000, seeds=1, policies=POLICIES,
+    sampler=Bucketed(), accumulation=1,
 )  # fmt: skip
 PCFG_PRODUCTIVITY = Dataset(
     name="PCFG Prod. split",

@@ -184,8 +184,8 @@ def laptop_setting(
         stopping=Stopping(patience=3),
         accumulation=2,
         precision="bfloat16",
-        **changes,
     )
+    plan = replace(plan, **changes)
     return Setting(options=sizes, plan=plan, seeds=seeds)
 
 
