@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from wug.core import index
 from wug.functional.network_rules import penalties, project_
 from wug.models.image_fold import ImageFold, identity_term
 
@@ -31,6 +32,14 @@ def test_every_cell_answers_after_every_picture(cell, options):
     assert_close(network(PICTURES[:, :2]).answer, output.answer[:, :2])
     output.answer.square().sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in network.parameters())
+
+
+@pytest.mark.parametrize("unit", [entry.key for entry in index.entries("unit")])
+def test_any_registered_unit_folds(unit):
+    output = fold(unit)(PICTURES)
+    assert output.answer.shape == (3, 4, 1)
+    assert output.answer.isfinite().all()
+    assert all(term.shape == () for term in output.terms.values())
 
 
 def test_the_reference_is_right_from_the_start():

@@ -162,7 +162,10 @@ class ImageFold(nn.Module):
         seen = torch.cat((numbers, torch.cat((start, running[..., :-1, :]), -2)), -1)
         if hasattr(self.cell.unit, "epsilon"):  # a product of powers sees logarithms
             seen = (seen.abs() + self.cell.unit.epsilon).log()
-        return {"identity": identity_term(weights["weight"], seen, self.cell.start)}
+        weight = weights["weight"]
+        if weight.shape[-1] != seen.shape[-1]:  # units that see their inputs in several ways
+            return {}
+        return {"identity": identity_term(weight, seen, self.cell.start)}
 
     def penalty(self, params: Mapping[str, Tensor]) -> Tensor:
         """Return the penalty of the cell's unit, 0 if it has none."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from wug.core.schedules import Constant
+from wug.core.schedules import Trapezoid
 from wug.functional.output import Output
 from wug.models.dnc import DNC
 from wug.models.recurrent_network import RecurrentNetwork
@@ -26,6 +26,7 @@ from wug.study.paper_table import PaperTable
 from wug.study.predicates import error_below, lower_error
 from wug.study.trainings import Run, Training, primer_plan
 from wug.tasks.extrapolation.integer_sums import IntegerSums
+from wug.training.plan import Clip
 
 HIDDEN = 16
 SUM = "sum"
@@ -119,15 +120,17 @@ CLAIMS = (
     stream=("operation",),
     scales={
         "smoke": Size(seeds=2, steps=20),
-        "laptop": Size(seeds=10, steps=3_000),
+        "laptop": Size(seeds=10, steps=20_000),
         "paper": Size(seeds=10, steps=20_000),
     },
     settings=lambda run: {"batch_size": 32},
     claims=CLAIMS,
     departures=(
         "The appendix gives the figure alone: integers up to 100 in training and up to 1,000 in "
-        "the test, states of 16, Adam with a rate of 0.01, batches of 32 and 20,000 steps (3,000 "
-        "at laptop scale) are ours, as is what fitted and extrapolated mean.",
+        "the test, states of 16, Adam with a rate of 0.01 that falls to zero over the second half, "
+        "gradients clipped at norm 1, batches of 32 and 20,000 steps are ours, as is what fitted "
+        "and extrapolated mean. At a constant rate, without clipping and after 3,000 steps, NALU "
+        "had not fitted the sums of training in eight of ten runs.",
         "The fuller variant, with control operations, and the grid world are not described in our "
         "sources and not done.",
         "Row nau is ours.",
@@ -141,7 +144,12 @@ def programs(run: Run, model: str, operation: str) -> Training:
         lot=model,
         build=MODELS[model],
         task=IntegerSums(),
-        plan=primer_plan(steps=run.steps, batch_size=32, evaluate_every=max(run.steps // 10, 10)),
-        learning_rate=Constant(1e-2),
+        plan=primer_plan(
+            steps=run.steps,
+            batch_size=32,
+            evaluate_every=max(run.steps // 10, 10),
+            clip=Clip(norm=1.0),
+        ),
+        learning_rate=Trapezoid(1e-2, 0, run.steps, 0.5),
         config={"hidden_features": HIDDEN},
     )
