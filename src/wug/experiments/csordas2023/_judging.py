@@ -12,6 +12,8 @@ from wug.study.predicates import ROUNDING, at_most, error_above, error_below
 
 # Printed as 1.00; more than 0.95, which is what counts as success in section 6.3.1; less than half.
 PERFECT, SOLVED, FAILED = 0.01, 0.05, 0.5
+# From this share of right answers in distribution on a network's failure elsewhere counts.
+LEARNT = 1 - SOLVED
 
 
 def all_below(table: Table, keys: Iterable[Key], bound: float, iid: bool = False) -> Judgement:

@@ -24,6 +24,7 @@ from wug.experiments.csordas2023._ctl import (
 )
 from wug.experiments.csordas2023._judging import (
     FAILED,
+    LEARNT,
     PERFECT,
     SOLVED,
     all_above,
@@ -74,7 +75,7 @@ READ_OUT = ("transformer", "relative", "relative_gate")
 MARGINAL = 0.15
 # What the thesis' own networks have right in distribution where they don't solve it: a failure
 # outside counts for ours that are as good.
-UNSOLVED_INSIDE = {
+UNSOLVED_INSIDE: dict[Key, float] = {
     ("lstm", "backward"): 0.59,
     ("dnc", "backward"): 0.57,
     ("transformer", "backward"): 0.82,
@@ -254,6 +255,7 @@ ROWS = (
     ),
     measures=ROUTES,
     measure="accuracy",
+    learnt=LEARNT,
     later=("dnc",),
 )
 def ctl(run: Run, model: str, order: str) -> Training | None:

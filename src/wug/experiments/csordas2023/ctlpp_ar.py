@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import product
 
 from wug.experiments.csordas2023._ctlpp import DEPARTURES, MODELS, SETTINGS, last_networks
-from wug.experiments.csordas2023._judging import SOLVED, all_below, all_fail, where_learnt
+from wug.experiments.csordas2023._judging import LEARNT, SOLVED, all_below, all_fail, where_learnt
 from wug.experiments.csordas2023._networks import (
     DATA,
     DEVIATIONS,
@@ -43,6 +43,13 @@ VARIANTS = {"A": "alternating", "R": "repeating"}
 BOUND = 0.1
 UNSYSTEMATIC = ("relative", "ndr")
 TEXT = "csordas2023, section 6.3.1"
+# Of claims about what the transformer and NDR don't learn: at laptop scale another verdict than the
+# thesis' is none on its networks and data.
+NOT_THE_PAPERS = (
+    "At laptop scale the data follows the text, with single functions in training, and NDR is the "
+    "modified one with weights of our own choice: a success there does not contradict the thesis, "
+    "whose numbers are of data without single functions."
+)
 
 
 def _some_seeds(table: Table, model: str) -> Judgement:
@@ -78,12 +85,14 @@ CLAIMS: tuple[Claim, ...] = (
         "The transformer and NDR perform poorly on both variants (above 10 % wrong on average).",
         TEXT,
         lambda t: all_fail(t, product(UNSYSTEMATIC, VARIANTS), BOUND),
+        NOT_THE_PAPERS,
     ),
     Claim(
         "some_seeds_of_ndr_solve_r",
         "Some seeds of NDR, but fewer than half, get above 95 % on R (32 %).",
         TEXT,
         lambda t: _some_seeds(t, "ndr"),
+        NOT_THE_PAPERS,
     ),
     Claim(
         "some_seeds_of_the_transformer_solve_r",
@@ -96,6 +105,7 @@ CLAIMS: tuple[Claim, ...] = (
         "No seed of the transformer or NDR gets above 95 % on A.",
         TEXT,
         lambda t: all_of(_no_seed(t, model) for model in UNSYSTEMATIC),
+        NOT_THE_PAPERS,
     ),
     Claim(
         "alternating_is_harder",
@@ -131,6 +141,7 @@ SEEDS = {"bilstm": 25, "relative": 50, "ndr": 25}
     },
     measures=(CLUSTERED,),
     measure="accuracy",
+    learnt=LEARNT,
 )
 def ctlpp_ar(run: Run, model: str, variant: str) -> Training:
     """Train a bidirectional LSTM, a transformer and NDR on functions of two groups."""

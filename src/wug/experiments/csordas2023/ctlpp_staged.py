@@ -19,7 +19,7 @@ from wug.experiments.csordas2023._ctlpp import (
     WARM_UP,
     last_networks,
 )
-from wug.experiments.csordas2023._judging import PERFECT, all_below, all_fail, where_learnt
+from wug.experiments.csordas2023._judging import LEARNT, PERFECT, all_below, all_fail, where_learnt
 from wug.experiments.csordas2023._networks import DATA, EMBEDDINGS, FLOAT32, LAPTOP, NETWORKS
 from wug.study.claims import Claim, Key, Table
 from wug.study.judgements import Judgement, all_of, count_at_least
@@ -136,6 +136,7 @@ NUM_RUNS = 5
     ),
     cells=lambda records: last_networks(records, "model", "functions", "symbols", keep=NUM_RUNS),
     measure="accuracy",
+    learnt=LEARNT,
 )
 def ctlpp_staged(run: Run, model: str, functions: str, symbols: str) -> Training:
     """Train a bidirectional LSTM, a transformer and NDR on paths that share some functions."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from wug.core.schedules import Constant
 from wug.experiments.csordas2023 import _laptop
-from wug.experiments.csordas2023._judging import SOLVED, all_below, all_fail, where_learnt
+from wug.experiments.csordas2023._judging import LEARNT, SOLVED, all_below, all_fail, where_learnt
 from wug.experiments.csordas2023._networks import (
     BY_ERROR,
     DATA,
@@ -163,6 +163,7 @@ DEPARTURES = (
     measures=ROUTES,
     later=tuple(BY_ERROR),
     measure="accuracy",
+    learnt=LEARNT,
 )
 def listops(run: Run, model: str, depths: str) -> Training | None:
     """Train recurrent networks, transformers and NDR on nested operations on lists."""

@@ -16,6 +16,7 @@ from typing import Any
 from wug.core.schedules import Constant
 from wug.experiments.csordas2023 import _laptop
 from wug.experiments.csordas2023._judging import (
+    LEARNT,
     SOLVED,
     all_below,
     all_fail,
@@ -182,6 +183,7 @@ EARLY_SHARE = 4
     measures=ROUTES,
     later=tuple(BY_ERROR),
     measure="accuracy",
+    learnt=LEARNT,
 )
 def simple_arithmetic(run: Run, model: str, steps: str) -> Training | None:
     """Train recurrent networks, transformers and NDR to evaluate expressions modulo 10."""
