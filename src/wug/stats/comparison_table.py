@@ -108,7 +108,7 @@ class ResultTable:
             return ""
         return (
             f"{MARK} did not learn its training set (less than {100 * self.learnt:.0f} % right in "
-            "distribution, and less than the paper's), so that its failure outside says nothing."
+            "distribution, and less than the paper's), so its failure outside says nothing."
         )
 
     def showing(self, measure: str) -> ResultTable:

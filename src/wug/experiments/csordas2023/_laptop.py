@@ -119,7 +119,7 @@ def tied(networks: Settings) -> Settings:
 def where_it_errs(
     networks: Settings, steps: int, steps_by_length: tuple[tuple[int, int], ...]
 ) -> Settings:
-    """Return the networks with one more NDR, which is trained on what it answers wrongly.
+    """Return the networks with an NDR that is trained on what it answers wrongly, and its halves.
 
     Kinds of problems (outermost operator and length) are drawn by how often they were wrong so far,
     and short problems take fewer steps of the router. In a rough trial, of which there is no
@@ -127,17 +127,25 @@ def where_it_errs(
     ones right after 255 seconds, sixteen steps and batches as they come 0.86 after 403;
     `wug.where_it_errs` is the table that decides it.
 
+    Its halves have the same plan: one takes fewer steps for short problems and its batches as they
+    come, the other goes by errors and always takes all steps.
+
     Args:
         networks: Of a table of nested expressions.
         steps: Number of training steps, which are cheaper than those of the other rows.
         steps_by_length: See `NDR`.
     """
-    setting = networks["ndr"].changed(steps_by_length=steps_by_length)
+    ndr, growing = networks["ndr"], networks["ndr"].changed(steps_by_length=steps_by_length)
     changed = expressions(
         steps, falling=0.4, mastery=0.9, complete_by=0.6, sampler=ByError(), evaluate_every=400,
         precision="bfloat16",
     )  # fmt: skip
-    return {**networks, "ndr_by_error": replace(setting, plan=changed)}
+    return {
+        **networks,
+        "ndr_by_error": replace(growing, plan=changed),
+        "ndr_growing_steps": replace(growing, plan=replace(changed, sampler=None)),
+        "ndr_by_error_all_steps": replace(ndr, plan=changed),
+    }
 
 
 # With all lengths in every batch, networks learn tables and compositions side by side. Learning
@@ -188,10 +196,14 @@ LISTOPS = where_it_errs(
 )  # fmt: skip
 
 # Up to six functions, in training and in the test (ctlpp_ar, ctlpp_staged).
-CTLPP = settings(
+_CTLPP = settings(
     TABLES,
     train_layers=num_layers(6),
     test_layers=num_layers(6, extra=4),
     num_heads=4,
     readout="first",
 )
+CTLPP: Settings = {
+    **_CTLPP,
+    "ndr_published_weights": _CTLPP["ndr"].changed(initial="csordas2022ctl"),
+}

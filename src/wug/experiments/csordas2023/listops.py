@@ -24,6 +24,7 @@ from wug.experiments.csordas2023._networks import (
     EXPRESSION_MODELS,
     EXPRESSION_NETWORKS,
     FLOAT32,
+    HALVES,
     LAPTOP,
     OURS,
     SMOKE,
@@ -145,6 +146,9 @@ DEPARTURES = (
     DEVIATIONS,
     LAPTOP,
     OURS,
+    "So are ndr_growing_steps, with its fewer steps for short problems and batches as they come, "
+    "and ndr_by_error_all_steps, with its sampler and as many steps for all problems: of each half "
+    "what it is worth alone.",
 )
 
 
@@ -154,14 +158,14 @@ DEPARTURES = (
     references=("csordas2023", "csordas2022", "nangia2018"),
     source="table 5.4",
     labels=("model", "depths"),
-    rows=MODELS | BY_ERROR,
+    rows=MODELS | BY_ERROR | HALVES,
     columns=(DEPTHS,),
     usual=below_paper(model=("bilstm", "relative", "ndr")),
     trials=5,
     claims=CLAIMS,
     departures=DEPARTURES,
     measures=ROUTES,
-    later=tuple(BY_ERROR),
+    later=(*BY_ERROR, *HALVES),
     measure="accuracy",
     learnt=LEARNT,
 )
