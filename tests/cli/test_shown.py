@@ -52,9 +52,29 @@ LATER_CLAIMS = {
     "gates_open_in_turn", "columns_attend_to_neighbours", "branches_run_at_once",
     "failed_seeds_have_clusters", "successful_seeds_have_none",
 }  # fmt: skip
+# What claims did not have.
+LATER_PARTS = {"note"}
+# Claims that failures decided of networks that did not learn their training set.
+GUARDED = {
+    "lstm_solves_the_forward_order_only", "dnc_solves_the_forward_order_only",
+    "plain_transformers_fail", "geometric_attention_needs_the_gate",
+    "gate_solves_the_forward_order", "readout_hardly_matters", "readout_swaps_the_orders",
+    "no_readout_saves_plain_transformers", "attention_readout_is_no_better",
+    "only_bilstm_solves_new_compositions", "some_seeds_of_ndr_solve_r",
+    "some_seeds_of_the_transformer_solve_r", "no_seed_solves_a", "alternating_is_harder",
+    "baselines_do_not_solve_deeper_problems", "ndr_is_best", "both_directions_do_not_help",
+    "no_rival_solves_deeper_problems",
+}  # fmt: skip
 # Run, way -> why it differs. Halting steps have a measure and a chart of their own now, but no
 # shipped results have them.
-ON_PURPOSE: dict[tuple[str, str], str] = {}
+ON_PURPOSE: dict[tuple[str, str], str] = {
+    (
+        f"results/csordas2023.{table}/laptop",
+        way,
+    ): "the catalog, written anew, names its measures, without sparsity"
+    for table in ("ctl", "ctlpp_ar", "listops")
+    for way in ("json", "csv", "legacy", "sparsity")
+}
 # The published fit stops before it is at its maximum, and where it stops depends on the rounding of
 # the processor: on two kinds of machines its limits differed by up to 1.2e-4 of themselves.
 TOLERANCES = {"legacy": 5e-4}
@@ -89,8 +109,14 @@ def _each_table_once(monkeypatch: pytest.MonkeyPatch) -> None:
         key = source.name, other.name if other else "", str(legacy)
         if key not in tables:
             made = table_beside(source, other, measure=None, legacy=legacy)
-            known = [claim for claim in made.claims if claim["key"] not in LATER_CLAIMS]
-            tables[key] = replace(made, claims=type(made.claims)(known))
+            known = [
+                {name: value for name, value in claim.items() if name not in LATER_PARTS}
+                for claim in made.claims
+                if claim["key"] not in LATER_CLAIMS
+            ]
+            # Cells that did not learn their training set were not marked.
+            cells = {at: replace(cell, learnt=None) for at, cell in made.cells.items()}
+            tables[key] = replace(made, claims=type(made.claims)(known), cells=cells, learnt=None)
         return tables[key] if measure is None else tables[key].showing(measure)
 
     monkeypatch.chdir(ROOT)
@@ -143,6 +169,10 @@ def test_claims_are_judged_as_before(run: str) -> None:
     assert len(after["claims"]) == len(before["claims"])
     for new, old in zip(after["claims"], before["claims"], strict=True):
         if new["key"] in JUDGED_ANEW:
+            continue
+        if new["key"] in GUARDED:
+            assert new["ours"]["verdict"] in (old["ours"]["verdict"], "undecided")
+            assert new["published"]["verdict"] == old["published"]["verdict"]
             continue
         for who in ("ours", "published"):
             # A half in the third digit of a mean is rounded this way or that.

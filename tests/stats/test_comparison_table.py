@@ -11,7 +11,13 @@ import pytest
 from wug.records import Record, RunStore, read_run
 from wug.report.heatmap import colour, to_svg
 from wug.report.table_text import to_csv, to_json, to_latex, to_markdown, to_rich
-from wug.stats.comparison_table import claim_counts, make_table, relative_to_baseline
+from wug.stats.comparison_table import (
+    ResultTable,
+    claim_counts,
+    make_table,
+    relative_to_baseline,
+    table_of,
+)
 from wug.stats.measures import MeasureError
 
 COLUMNS = ("[1,2)", "[10,20)")
@@ -190,3 +196,46 @@ def test_a_table_may_show_any_number_of_the_outcomes(folder: Path) -> None:
     assert "1.0e-6 / –" in to_markdown(table)
     with pytest.raises(MeasureError, match="no measure 'sucess'"):
         make_table(read_run(folder), measure="sucess")
+
+
+def answering(model: str, inside: float, outside: float) -> Record:
+    outcome = {
+        "schema": 2, "solved": False, "selected": {"test": {"accuracy": outside}},
+        "final": {"validation": {"accuracy": inside}},
+    }  # fmt: skip
+    key = {"model": model, "order": "forward", "seed": 0}
+    return Record(experiment="demo", key=key, config={}, seed=0, outcome=outcome)
+
+
+def of_models(learnt: float | None) -> ResultTable:
+    """Three that fail outside: one knows the training set, one does not, as in the paper."""
+    inside = {"value": 0.6, "plus": None, "minus": None}
+    catalog = {
+        "layout": {
+            "rows": ["model"], "column": "order", "row_order": [], "column_order": [],
+            "measure": "accuracy", **({} if learnt is None else {"learnt": learnt}),
+        },
+        "published": [{"model": "lstm", "order": "forward", "iid_accuracy": inside}],
+    }  # fmt: skip
+    records = [answering("ndr", 0.99, 0.1), answering("rel", 0.3, 0.1), answering("lstm", 0.7, 0.1)]
+    return table_of("demo", catalog, records)
+
+
+def test_cells_that_learnt_nothing_are_marked_and_there_is_a_note() -> None:
+    table = of_models(0.95)
+    assert {row[0]: cell.learnt for (row, _), cell in table.cells.items()} == {
+        "ndr": True, "rel": False, "lstm": True,
+    }  # fmt: skip
+    assert "did not learn its training set (less than 95 % right" in table.note
+    assert "| rel | 10.0* / – |" in to_markdown(table) and "ndr | 10.0 /" in to_markdown(table)
+    assert table.note in to_latex(table)
+    cells = {cell["model"]: cell["learnt"] for cell in json.loads(to_json(table))["cells"]}
+    assert cells == {"ndr": True, "rel": False, "lstm": True}
+    inside = table.showing("iid_accuracy")
+    assert inside.note == "" and "*" not in to_markdown(inside)
+
+
+def test_without_such_a_share_nothing_is_marked() -> None:
+    table = of_models(None)
+    assert table.note == "" and "*" not in to_markdown(table)
+    assert "learnt" not in to_csv(table)

@@ -89,3 +89,10 @@ def test_student_s_t_interval_is_scipys() -> None:
 def test_medians_with_their_deviation() -> None:
     measure = Measure(name="m", title="M", path="m", summary="median", interval="deviation")
     assert estimate(measure, [1.0, 2.0, 4.0, 100.0, 3.0]) == Estimate(3, 2, 4, "median-mad", 5)
+
+
+def test_the_median_training_and_the_longest() -> None:
+    summary = RunSummary([{**run(True), "training_seconds": s} for s in (60.0, 90.0, 1_286.0)])
+    assert summary["training_seconds"].value == 90.0
+    assert summary["longest_training_seconds"].value == 1_286.0
+    assert RunSummary([run(True)])["longest_training_seconds"].method == "none"

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from wug.report.progress import curves_of, read_news
 from wug.study.experiment import Experiment, Layout
 from wug.tasks.extrapolation.single_module import SingleModule
 from wug.training.kept_networks import load
+from wug.training.loop import Training
 from wug.training.plan import Lot, Registered, Variant
 from wug.training.work import WorkOptions, longest_first, unfinished, work
 
@@ -126,3 +128,34 @@ def test_needs_that_cannot_be_met(tmp_path: Path, needs: dict[str, Any], message
     lots = tuple(replace(single_lot(name), needs=others) for name, others in needs.items())
     with pytest.raises(UserError, match=message):
         work(replace(make_experiment(), lots=lots), tmp_path, OPTIONS)
+
+
+def test_seconds_add_up_over_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = Layout(rows=("unit",), column="range", row_order=(), column_order=())
+    lots = (single_lot("kept"),)
+    experiment = Experiment(name="demo", title="", settings={}, lots=lots, layout=layout)
+    save, train, parts = Training._save, Training.train, list[float]()
+
+    def stop(training: Training, path: Path) -> None:
+        time.sleep(0.3)
+        save(training, path)
+        parts.append(training.clock.wall)
+        raise KeyboardInterrupt
+
+    def timed(training: Training, **how: Any) -> Any:
+        began = time.monotonic()
+        results = train(training, **how)
+        parts.append(time.monotonic() - began)
+        return results
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "_save", stop)
+        with pytest.raises(KeyboardInterrupt):
+            work(experiment, tmp_path, OPTIONS)
+    monkeypatch.setattr(Training, "train", timed)
+    assert work(experiment, tmp_path, OPTIONS) == 1
+    (record,) = read_run(tmp_path).records()
+    assert len(parts) == 2 and parts[0] >= 0.3
+    assert record.seconds >= sum(parts)
+    (*_, last) = read_news(tmp_path / "progress" / "kept.jsonl")
+    assert last["seconds"] >= parts[0]

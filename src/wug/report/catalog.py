@@ -138,7 +138,7 @@ def layout(value: object, measures: Set[str]) -> dict[str, Any]:
     orders = [list_of(given.get(name) or []) for name in ("row_order", "column_order")]
     if not rows or not all(isinstance(row, list) and len(row) == len(rows) for row in orders[0]):
         raise UnfitError("must name the fields of its rows, and each row a value of each")
-    measure = given.get("measure", "success")
+    measure, learnt = given.get("measure", "success"), given.get("learnt")
     return {
         "rows": rows,
         "column": text(given.get("column")),
@@ -146,6 +146,7 @@ def layout(value: object, measures: Set[str]) -> dict[str, Any]:
         "column_order": [str(column) for column in orders[1]],
         "measure": measure if isinstance(measure, str) and measure in measures else "success",
         "baseline": given.get("baseline") if isinstance(given.get("baseline"), str) else None,
+        **({"learnt": learnt} if usable(learnt) else {}),
     }
 
 
@@ -214,6 +215,7 @@ def claim(value: object) -> dict[str, Any]:
     texts = {name: str(given.get(name, "")) for name in ("key", "statement", "source")}
     return {
         **texts,
+        **({"note": str(given["note"])} if given.get("note") else {}),
         "statement": texts["statement"] or texts["key"] or "a claim without words",
         "ours": judgement(given.get("ours")),
         "published": judgement(given.get("published")),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wug.report.charts import Chart, diverging, heat_map, intervals, is_spread, pale
-from wug.stats.comparison_table import ResultTable, TableCell
+from wug.stats.comparison_table import MARK, ResultTable, TableCell
 from wug.stats.interval import Estimate
 from wug.stats.measures import Measure
 
@@ -97,12 +97,14 @@ def mark(cell: TableCell, place: int, measure: Measure) -> Mark:
     high = None if theirs is None or plus is None else theirs + plus
     counted = measure.name == "success"
     count = f", {cell.ours.successes} of {cell.ours.trials}" if counted and cell.ours else ""
-    agrees = cell.agrees() if counted else None
+    agrees, marked = cell.agrees() if counted else None, cell.marked(measure)
     return {
         "row": label(cell.row), "column": cell.column, "order": place,
         "value": ours.value, "low": ours.low, "high": ours.high, "published": theirs,
         "difference": apart(ours.value, theirs, measure),
-        "ours": words(ours.value, ours.low, ours.high, measure) + count,
+        "ours": words(ours.value, ours.low, ours.high, measure) + count
+        + ", did not learn its training set" * marked,
+        "sign": MARK * marked,
         "theirs": "" if theirs is None else words(theirs, low, high, measure),
         "apart": {True: "agree", False: "apart", None: ""}[agrees],
     }  # fmt: skip
@@ -137,7 +139,11 @@ def value_maps(table: ResultTable, measure: Measure, marks: list[Mark]) -> Itera
 
     groups = [
         [
-            {**m, "colour": on_scale(m[source]), "text": measure.text(m[source])}
+            {
+                **m,
+                "colour": on_scale(m[source]),
+                "text": measure.text(m[source]) + m["sign"] * (source == "value"),
+            }  # fmt: skip
             for m in marks
             if m[source] is not None and not math.isnan(m[source])
         ]

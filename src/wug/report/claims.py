@@ -33,7 +33,9 @@ def claim_item(claim: Mapping[str, Any], run: RunSource, *, named: bool = False)
         sides.append(tag("div", title, evidence if judged["evidence"] else None))
     ours = judgements["ours"]
     verdict = ours["verdict"]
-    statement = tag("span", claim["statement"], tag("small", brief(ours), class_="brief"))
+    note = tag("small", claim["note"], class_="brief") if claim.get("note") else None
+    said = tag("small", brief(ours), class_="brief")
+    statement = tag("span", claim["statement"], said, note)
     source = OWN if claim["source"] == "ours" else claim["source"]
     where = f"{run.short_title} · {source}" if named else source
     summary = tag("summary", pill(verdict), statement, tag("small", where))

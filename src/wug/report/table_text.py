@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from wug.records import Record, Run
 from wug.report.evidence import brief, spoken
-from wug.stats.comparison_table import ResultTable, TableCell, claim_counts, rows_of_data
+from wug.stats.comparison_table import (
+    MARK,
+    ResultTable,
+    TableCell,
+    claim_counts,
+    rows_of_data,
+)
 from wug.stats.measures import Measure, lookup
 
 # Where an outcome has the formula that a network was found to be.
@@ -38,7 +44,9 @@ def shown(text: str) -> str:
 
 def ours_text(cell: TableCell, measure: Measure) -> str:
     """Write our value of a cell."""
-    return "" if cell.ours is None else measure.text(cell.ours[measure.name].value)
+    if cell.ours is None:
+        return ""
+    return measure.text(cell.ours[measure.name].value) + MARK * cell.marked(measure)
 
 
 def theirs_text(cell: TableCell, measure: Measure) -> str:
@@ -90,7 +98,8 @@ def to_latex(table: ResultTable) -> str:
             "" if c is None else f"{ours_text(c, measure)}/{theirs_text(c, measure)}" for c in cells
         ]
         lines.append(" & ".join((*row, *texts)).replace("_", r"\_") + r" \\")
-    return "\n".join((*lines, r"\bottomrule", r"\end{tabular}", ""))
+    note = (f"% {table.note}",) if table.note else ()
+    return "\n".join((*lines, r"\bottomrule", r"\end{tabular}", *note, ""))
 
 
 def to_markdown(table: ResultTable) -> str:
@@ -110,7 +119,8 @@ def to_markdown(table: ResultTable) -> str:
             text = f"{ours_text(cell, measure)} / {theirs_text(cell, measure)}"
             texts.append(f"**{text}**" if is_apart(cell, measure) else text)
         lines.append("| " + " | ".join((*row, *texts)) + " |")
-    return "\n".join((*lines, ""))
+    note = ("", "\\" + table.note) if table.note else ()
+    return "\n".join((*lines, *note, ""))
 
 
 def to_rich(table: ResultTable, width: int = 80) -> Any:
@@ -184,6 +194,8 @@ def print_table(run: Run, table: ResultTable, *, claims: bool = False) -> None:
     console.print(f"[bold]{shown(table.title)}[/]\n{shown(table.measure.heading)}{unit}{beside}")
     for part in fitting_parts(table, console):
         console.print(to_rich(part, console.width))
+    if table.note:
+        console.print(f"[dim]{shown(table.note)}[/]")
     agree, compared = table.agreement()
     if compared:
         console.print(
@@ -232,6 +244,8 @@ def claim_text(claim: Mapping[str, Any], measures: Iterable[Measure]) -> str:
     lines = [f"[{colours[ours['verdict']]}]{ours['verdict']:>9}[/]  {shown(claim['statement'])}"]
     if said := brief(ours):
         lines.append(f"[dim]           {shown(said)}[/]")
+    if note := claim.get("note"):
+        lines.append(f"[dim]           {shown(note)}[/]")
     if theirs["verdict"] == "broken":
         lines.append(f"[dim]           broken in the paper's own table: {shown(brief(theirs))}[/]")
     return "\n".join(lines)

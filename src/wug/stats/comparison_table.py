@@ -14,6 +14,12 @@ from wug.stats.runs import RunSummary
 
 Key = tuple[str, ...]
 
+INSIDE = "iid_accuracy"
+# Behind numbers of networks that did not learn what they were trained on.
+MARK = "*"
+# Published shares are rounded to whole per cent.
+ROUNDING = 0.005
+
 
 @dataclass(frozen=True)
 class TableCell:
@@ -24,12 +30,18 @@ class TableCell:
         column: Value of the column's field.
         ours: Our runs.
         published: The published cell as the catalog has it.
+        learnt: Whether ours learnt what they were trained on; None where nobody judges it.
     """
 
     row: tuple[str, ...]
     column: str
     ours: RunSummary | None
     published: Mapping[str, Any] | None
+    learnt: bool | None = None
+
+    def marked(self, measure: Measure) -> bool:
+        """Say whether a number is a failure that says nothing, as nothing was learnt."""
+        return self.learnt is False and bool(measure.inside or measure.name == "success")
 
     def printed(self, measure: str) -> Mapping[str, Any] | None:
         """Return the published value, plus and minus of a measure."""
@@ -49,8 +61,7 @@ class TableCell:
         ours, rate = self.ours.rate, printed["value"]
         low, high = rate - (printed["minus"] or 0), rate + (printed["plus"] or 0)
         slack = 1e-9
-        # Printed limits are rounded to whole per cent.
-        inside_theirs = low - 0.005 <= ours.value <= high + 0.005
+        inside_theirs = low - ROUNDING <= ours.value <= high + ROUNDING
         return bool(ours.low - slack <= rate <= ours.high + slack or inside_theirs)
 
 
@@ -72,6 +83,7 @@ class ResultTable:
         with_published: Whether rows that have published numbers alone are shown, too.
         chance: What guessing would get, by measure and column, where that is known.
         left_out: Cells that are not scored, and why, in words.
+        learnt: From which share of right answers in distribution on a cell counts as learnt.
     """
 
     title: str
@@ -87,6 +99,17 @@ class ResultTable:
     with_published: bool = False
     chance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    learnt: float | None = None
+
+    @property
+    def note(self) -> str:
+        """What the mark of cells means; empty if none has one."""
+        if self.learnt is None or not any(cell.marked(self.measure) for cell in self.shown()):
+            return ""
+        return (
+            f"{MARK} did not learn its training set (less than {100 * self.learnt:.0f} % right in "
+            "distribution, and less than the paper's), so its failure outside says nothing."
+        )
 
     def showing(self, measure: str) -> ResultTable:
         """Return the table of another of its measures."""
@@ -209,6 +232,10 @@ def table_of(
     published = {
         tuple(str(cell[field]) for field in fields): cell for cell in catalog.get("published", ())
     }
+    learnt = {
+        key: has_learnt(summary, published.get(key), layout.get("learnt"))
+        for key, summary in ours.items()
+    }
     if against is not None:
         other = summaries(against, fields, measures, legacy)
         published = {key: as_published(summary) for key, summary in other.items()}
@@ -216,8 +243,12 @@ def table_of(
     rows = dict.fromkeys((*map(tuple, layout["row_order"]), *(key[:-1] for key in ours)))
     cells = {
         (row, column): TableCell(
-            row, column, ours.get((*row, column)), published.get((*row, column))
-        )
+            row,
+            column,
+            ours.get((*row, column)),
+            published.get((*row, column)),
+            learnt.get((*row, column)),
+        )  # fmt: skip
         for row in rows
         for column in columns
         if (*row, column) in ours or (*row, column) in published
@@ -235,7 +266,29 @@ def table_of(
         baseline=layout.get("baseline"),
         chance=catalog.get("chance", {}),
         left_out=tuple(f"{' '.join(key)}: {why}" for key, why in unscored.items()),
+        learnt=layout.get("learnt"),
     )
+
+
+def has_learnt(
+    ours: RunSummary, published: Mapping[str, Any] | None, least: float | None
+) -> bool | None:
+    """Say whether networks learnt what they were trained on, or as much of it as the paper's.
+
+    Args:
+        ours: A cell.
+        published: The same cell of the paper.
+        least: The share of right answers in distribution; None where nobody judges it.
+
+    Returns:
+        None if it can't be told.
+    """
+    value = ours[INSIDE].value if INSIDE in ours.measures else math.nan
+    if least is None or math.isnan(value):
+        return None
+    printed = (published or {}).get(INSIDE)
+    theirs = printed.get("value") if isinstance(printed, Mapping) else None
+    return bool(value >= min(least, math.inf if theirs is None else theirs - ROUNDING))
 
 
 def relative_to_baseline(table: ResultTable) -> ResultTable:
@@ -284,6 +337,8 @@ def rows_of_data(table: ResultTable) -> Iterator[dict[str, Any]]:
             for name in ("value", "plus", "minus"):
                 data[f"published_{measure}_{name}"] = printed.get(name)
         data["agrees"] = cell.agrees()
+        if table.learnt is not None:
+            data["learnt"] = cell.learnt
         yield data
 
 

@@ -22,6 +22,7 @@ INTERVALS = {
     "rate": ("wilson",),
     "mean": ("gamma", "beta", "student-t", "bootstrap"),
     "median": ("bootstrap", "deviation"),
+    "largest": ("none",),
 }
 
 PATH = re.compile(r"(selected|final|policies\.\w+)\.\w+\.\w+|observed\.\w+")
@@ -44,7 +45,7 @@ class Measure:
         unit: What it counts; ``%`` is of a share between 0 and 1.
         better: Whether lower or higher values are better.
         of: Whether all runs count or the solved ones alone.
-        summary: What the seeds of a cell become: a rate, a mean or a median.
+        summary: What the seeds of a cell become: a rate, a mean, a median or the largest.
         interval: How its interval is made: one of `INTERVALS`.
         notation: Per cent, general (without an exponent where possible) or scientific.
         digits: Decimals of per cents, significant digits of numbers in general notation.
@@ -222,6 +223,16 @@ _ALL = (
         name="solved_at_median", title="Solved at, median", path="solved_at", unit="steps",
         of="solved", summary="median", notation="scientific",
         about="Median step of the solved trainings",
+    ),
+    Measure(
+        name="training_seconds", title="Seconds of training", path="training_seconds",
+        heading="seconds of training, median over the runs", unit="s", summary="median",
+        about="Median of all trainings, without evaluations",
+    ),
+    Measure(
+        name="longest_training_seconds", title="Seconds of training, longest", unit="s",
+        path="training_seconds", heading="seconds of the longest training", summary="largest",
+        interval="none", about="The longest of all trainings, without evaluations",
     ),
     Measure(
         name="halting_steps", title="Steps until columns halt", path="selected.test.halting_steps",

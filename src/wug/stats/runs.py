@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,11 @@ def mean_with_t(values: Sequence[float]) -> Estimate:
     return student_t(as_sample("mean_with_t", values), 0.95, -math.inf, math.inf)
 
 
+def largest(values: Sequence[float]) -> Estimate:
+    """Return the largest value, of which no interval is known."""
+    return replace(Estimate.point(max(values)), n=len(values)) if values else Estimate.none()
+
+
 # Summary and interval of a measure -> how to make both; the flag asks for the reference's way.
 ESTIMATORS: Mapping[tuple[str, str], Callable[[Sequence[float], bool], Estimate]] = {
     ("rate", "wilson"): lambda values, _: wilson(sum(value > 0 for value in values), len(values)),
@@ -42,6 +47,7 @@ ESTIMATORS: Mapping[tuple[str, str], Callable[[Sequence[float], bool], Estimate]
     ("mean", "student-t"): lambda values, _: mean_with_t(values),
     ("median", "bootstrap"): lambda values, _: bootstrapped(values, np.median),
     ("median", "deviation"): lambda values, _: median_mad(values),
+    ("largest", "none"): lambda values, _: largest(values),
 }
 
 

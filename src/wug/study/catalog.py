@@ -146,6 +146,7 @@ def make_catalog(
             "column_order": list(layout.column_order),
             "measure": layout.measure,
             "baseline": layout.baseline,
+            **({} if layout.learnt is None else {"learnt": layout.learnt}),
         },
         "measures": [measure.to_json() for measure in used],
         "published": [dict(cell) for cell in experiment.published],
@@ -154,6 +155,7 @@ def make_catalog(
                 "key": claim.key,
                 "statement": claim.statement,
                 "source": claim.source,
+                **({"note": claim.note} if claim.note else {}),
                 "ours": {
                     **as_json(claim.evaluate(ours)),
                     **({"open": why} if (why := why_undecided(claim, ours)) and judged else {}),

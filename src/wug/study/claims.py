@@ -127,6 +127,7 @@ class Claim:
         statement: The claim in our own words.
         source: Where the paper makes it, e.g. "mistry2022, section 6.5.1, addition".
         evaluate: Judges the claim on a table.
+        note: What a reader of the verdict on our records should know.
 
     Example:
         >>> from wug.study.predicates import full_success
@@ -141,3 +142,4 @@ class Claim:
     statement: str
     source: str
     evaluate: Callable[[Table], Judgement]
+    note: str = ""

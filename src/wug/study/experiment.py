@@ -93,6 +93,8 @@ class Layout:
         column_order: The columns in order.
         measure: Name of what the table shows unless told otherwise (`wug.stats.measures`).
         baseline: Row that errors are relative to, by the value of its first field.
+        learnt: From which share of right answers in distribution on a cell's failure elsewhere
+            counts; cells with less are marked. Without it none is.
     """
 
     rows: tuple[str, ...]
@@ -101,6 +103,7 @@ class Layout:
     column_order: tuple[str, ...]
     measure: str = "success"
     baseline: str | None = None
+    learnt: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ What too few runs leave open stays open through every "all", "any" and "exactly 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -18,10 +18,18 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and the cells that decided it, in words."""
+    """A verdict and the cells that decided it, in words.
+
+    Args:
+        verdict: What the cells say.
+        evidence: The cells, and what was measured.
+        unlearnt: Cells whose failure decides nothing, as they did not learn their training set
+            either, with what they have right in distribution.
+    """
 
     verdict: Verdict
     evidence: tuple[str, ...] = ()
+    unlearnt: tuple[str, ...] = ()
 
     def brief(self, limit: int = 4) -> str:
         """Return the first pieces of evidence as one line."""
@@ -37,7 +45,8 @@ def decide(held: bool, broken: bool) -> Verdict:
 def negate(judgement: Judgement) -> Judgement:
     """Swap held and broken."""
     opposite = {Verdict.HELD: Verdict.BROKEN, Verdict.BROKEN: Verdict.HELD}
-    return Judgement(opposite.get(judgement.verdict, Verdict.UNDECIDED), judgement.evidence)
+    verdict = opposite.get(judgement.verdict, Verdict.UNDECIDED)
+    return replace(judgement, verdict=verdict)
 
 
 def count_at_least(number: int, judgements: Iterable[Judgement]) -> Judgement:
@@ -46,8 +55,12 @@ def count_at_least(number: int, judgements: Iterable[Judgement]) -> Judgement:
     verdicts = [part.verdict for part in parts]
     held, open_ = verdicts.count(Verdict.HELD), verdicts.count(Verdict.UNDECIDED)
     verdict = decide(held >= number, held + open_ < number)
-    decisive = (part.evidence for part in parts if part.verdict is verdict)
-    return Judgement(verdict, tuple(dict.fromkeys(line for lines in decisive for line in lines)))
+    decisive = [part for part in parts if part.verdict is verdict]
+    return Judgement(
+        verdict,
+        tuple(dict.fromkeys(line for part in decisive for line in part.evidence)),
+        tuple(dict.fromkeys(cell for part in decisive for cell in part.unlearnt)),
+    )
 
 
 def count_is(number: int, judgements: Iterable[Judgement]) -> Judgement:

@@ -63,6 +63,8 @@ class PaperTable:
         measures: Of its own, beside those that all experiments know or in their stead.
         measure: Name of what the table shows unless told otherwise (`wug.stats.measures`).
         baseline: Row that errors are relative to.
+        learnt: From which share of right answers in distribution on a cell's failure elsewhere
+            counts; cells with less are marked. Without it none is.
         stand_in: Network that one of a person's own is trained like, where builds are no registered
             models but modules of a task's sizes; other tables choose among what is usual.
         later: First labels of rows that came after the first records; they are no part of what two
@@ -94,6 +96,7 @@ class PaperTable:
     measures: tuple[Measure, ...] = ()
     measure: str = "success"
     baseline: str | None = None
+    learnt: float | None = None
     stand_in: str = ""
     later: tuple[str, ...] = ()
     data_edition: int = 1
@@ -206,6 +209,7 @@ class _Chosen:
                 column_order=self.columns,
                 measure=table.measure,
                 baseline=table.baseline,
+                learnt=table.learnt,
             ),
             published=[each.to_json() for each in published],
             published_table=Table({**theirs.cells, **counted}, exact=True),

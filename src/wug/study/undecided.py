@@ -98,11 +98,20 @@ def why_undecided(claim: Claim, table: Table) -> str:
         table: Our cells.
     """
     watched = WatchedTable(table.cells, table.exact)
-    if claim.evaluate(watched).verdict is not Verdict.UNDECIDED:
+    judged = claim.evaluate(watched)
+    if judged.verdict is not Verdict.UNDECIDED:
         return ""
     missing = [" ".join(key) for key in watched.asked if key not in table.cells]
-    if missing:
-        return f"Not run yet: {named(missing)}."
+    not_run = [f"Not run yet: {named(missing)}."] if missing else []
+    if judged.unlearnt:
+        its = "its" if len(judged.unlearnt) == 1 else "their"
+        unlearnt = (
+            f"{named(judged.unlearnt)} did not learn the training set here, so {its} failure "
+            "outside says nothing."
+        )
+        return " ".join((unlearnt, *not_run))
+    if not_run:
+        return not_run[0]
     if watched.lacking:
         return f"The records of {named(list(watched.lacking))} lack the number that this is about."
     trials = [table.cells[key].trials for key in watched.asked] or [0]

@@ -52,6 +52,7 @@ class Clock:
         around: Time spent around them, in evaluations; the data is made before.
         reserved: Time that the result will take.
         promoted: Steps after which harder problems were added.
+        wall: Wall-clock time of all processes until the checkpoint, compiling and data included.
     """
 
     step: int = 0
@@ -60,6 +61,7 @@ class Clock:
     around: float = 0.0
     reserved: float = 0.0
     promoted: list[int] = field(default_factory=list)
+    wall: float = 0.0
 
 
 class Training:
@@ -84,6 +86,7 @@ class Training:
         ranks: Ranks | None = None,
         shard: bool = False,
     ) -> None:
+        self.began = time.monotonic()
         self.lot, self.device, self.keep = lot, device, keep
         self.ranks = ranks or Ranks()
         self.interface = get_interface(lot.task.interface)
@@ -97,7 +100,7 @@ class Training:
         self.curves = Curves()
         self.policies, self.loss_split = Policies(lot.plan.policies), LossSplit()
         self.thresholds = np.array([v.task.threshold() for v in lot.variants for _ in lot.seeds])
-        self.clock = Clock()
+        self.clock, self.earlier = Clock(), 0.0
         if lot.plan.seconds is not None:  # the data is made before the clock starts
             for split in EVALUATED:
                 self.source.groups(split)
@@ -115,6 +118,11 @@ class Training:
             )
         recurrent = getattr(initial_module(lot, lot.seeds[0]), "recurrent", False)
         return (StackedSteps if recurrent else Stacked)(lot, self.interface, **how)
+
+    @property
+    def wall(self) -> float:
+        """Seconds that it has taken so far: of this process, and of earlier ones on the clock."""
+        return self.earlier + time.monotonic() - self.began
 
     @property
     def spent(self) -> float:
@@ -296,6 +304,7 @@ class Training:
                 "loss_split": self.loss_split.state(),
             },
         }
+        self.clock.wall = self.wall
         if self.ranks.first:
             save_checkpoint(path, tree, asdict(self.clock), self.fingerprint)
 
@@ -320,3 +329,5 @@ class Training:
         self.policies.load_state(loop.get("policies", {}))
         self.loss_split.load_state(loop.get("loss_split", {}))
         self.clock = Clock(**clock)
+        # Older checkpoints say how long steps and evaluations took, and no more.
+        self.earlier = max(self.clock.wall, self.clock.seconds + self.clock.around)

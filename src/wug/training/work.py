@@ -198,15 +198,15 @@ def train_block(
     Raises:
         LostLotError: The claim was lost; nothing was appended.
     """
-    began = time.monotonic()
+    training: Training | None = None
     latest = {"step": 0, "steps": lot.plan.amount, "replicas": lot.num_replicas, "rate": 0.0}
 
     def report(news: dict[str, Any]) -> None:
         if claim.lost:
             raise LostLotError(lot.name)
         latest["rate"] = news["rate"]
-        seconds = round(time.monotonic() - began, 1)
-        store.report_progress(lot.name, seconds=seconds, **about, **news)
+        seconds = 0.0 if training is None else training.wall
+        store.report_progress(lot.name, seconds=round(seconds, 1), **about, **news)
 
     report(latest)
     files = {name: store.folder / MODELS / f"{name}.safetensors" for name in lot.needs}
@@ -219,7 +219,7 @@ def train_block(
     )
     # What is solved may end before its last step.
     report({**latest, "step": lot.plan.amount, "state": "ended"})
-    seconds = (time.monotonic() - began) / lot.num_replicas
+    seconds = training.wall / lot.num_replicas
     records = [make_record(experiment.name, result, seconds, claim.origin) for result in results]
     if claim.lost:
         raise LostLotError(lot.name)

@@ -17,6 +17,7 @@ from wug.experiments.csordas2023._ctlpp import MODELS
 from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
+from wug.study.undecided import why_undecided
 
 MODULES = {
     "ctl": ctl,
@@ -82,7 +83,7 @@ def cell(error, iid_error=None, steps=None):
     )
 
 
-def filled(name, error):
+def filled(name, error, iid_error=None):
     """Return a table of all cells of an experiment, with errors by key."""
     keys = list(TABLES[name][1].cells)
     if name == "ctlpp_staged":
@@ -91,7 +92,7 @@ def filled(name, error):
         keys += [(f"{m}_attention", o) for m in ctl.READ_OUT for o in ("forward", "backward")]
     if name == "ctlpp_ar":
         keys += [("ndr", "R", kind) for kind in ("failed", "successful")]
-    cells = {key: cell(error(key)) for key in keys}
+    cells = {key: cell(error(key), iid_error) for key in keys}
     for length in ctl_act.LENGTHS:
         cells[ctl_act.PONDERING, "length", length] = cell(0.5, steps=error((length,)) * 10)
     return Table(cells)
@@ -134,14 +135,14 @@ def test_staged_claims_can_be_held():
         better = 0.5 if (model, functions) == ("relative", "16") else 1
         return 0.4 * worse * better
 
-    table = filled("ctlpp_staged", lambda key: error(key) if len(key) == 3 else 0.5)
+    table = filled("ctlpp_staged", lambda key: error(key) if len(key) == 3 else 0.5, 0.001)
     verdicts = {claim.evaluate(table).verdict.value for claim in ctlpp_staged.CLAIMS}
     assert verdicts == {"held"}
 
 
 def test_attention_readout_can_be_no_better():
     (claim,) = (c for c in ctl.CLAIMS if c.key == "attention_readout_is_no_better")
-    table = filled("ctl", lambda key: 0.3 if key[0].endswith("attention") else 0.2)
+    table = filled("ctl", lambda key: 0.3 if key[0].endswith("attention") else 0.2, 0.001)
     assert claim.evaluate(table).verdict.value == "held"
 
 
@@ -149,3 +150,51 @@ def test_keys_are_unique():
     for claims, _ in TABLES.values():
         assert len({claim.key for claim in claims}) == len(claims)
         assert all(claim.source.startswith("csordas2023, ") for claim in claims)
+
+
+# Claims that networks fail outside, each with the rows that must have learnt the training set.
+FAILURES = {
+    "ctl": (
+        "plain_transformers_fail", "geometric_attention_needs_the_gate",
+        "no_readout_saves_plain_transformers",
+    ),
+    "ctl_act": ("halting_never_solves_the_backward_order",),
+    "ctl_depth": ("shallow_networks_do_not_generalise",),
+    "ctlpp_ar": ("only_bilstm_solves_new_compositions", "no_seed_solves_a"),
+    "ctlpp_staged": ("ndr_needs_the_largest_overlap",),
+    "listops": ("baselines_do_not_solve_deeper_problems",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [(name, key) for name, keys in FAILURES.items() for key in keys]
+)
+def test_failures_count_of_networks_that_learnt_the_training_set(name, key):
+    (claim,) = (c for c in TABLES[name][0] if c.key == key)
+    learnt, unlearnt = (filled(name, lambda _: 1.0, iid) for iid in (0.01, 0.6))
+    assert claim.evaluate(learnt).verdict.value == "held"
+    assert claim.evaluate(unlearnt).verdict.value == "undecided"
+    assert "(40 % in distribution)" in why_undecided(claim, unlearnt)
+    assert "did not learn the training set here, so" in why_undecided(claim, unlearnt)
+
+
+def test_a_rival_that_learnt_nothing_is_not_said_to_be_worse():
+    for name in ("listops", "simple_arithmetic"):
+        for claim in TABLES[name][0]:
+            if claim.key in ("ndr_is_best", "no_rival_solves_deeper_problems"):
+                held, undecided = (
+                    filled(name, lambda key: 0.01 if key[0] == "ndr" else 0.8, iid)
+                    for iid in (0.01, 0.6)
+                )
+                assert claim.evaluate(held).verdict.value == "held"
+                assert claim.evaluate(undecided).verdict.value == "undecided"
+
+
+@pytest.mark.parametrize(("name", "module"), [("ctl", ctl), ("ctl_depth", ctl_depth)])
+def test_what_the_thesis_has_not_solved_inside_either(name, module):
+    inside = {
+        tuple(str(cell[field]) for field in EXPERIMENTS[name].layout.rows)
+        + (str(cell[EXPERIMENTS[name].layout.column]),): cell["iid_accuracy"]["value"]
+        for cell in EXPERIMENTS[name].published
+    }
+    assert {key: value for key, value in inside.items() if value < 0.95} == module.UNSOLVED_INSIDE

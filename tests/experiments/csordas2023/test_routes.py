@@ -10,6 +10,7 @@ from wug.models.lstm import LSTM
 from wug.models.ndr import NDR
 from wug.records import Record
 from wug.study.claims import Table
+from wug.study.undecided import why_undecided
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.productivity.listops import ListOps
 from wug.tasks.systematicity.ctlpp import CTLpp
@@ -65,9 +66,10 @@ def test_symbols_that_are_written_in_two_ways_are_counted(ways, share):
     assert observe(Writer(task, ways=ways), task) == {"clustered_symbols": share}
 
 
-def record(seed, accuracy, clustered):
+def record(seed, accuracy, clustered, iid_accuracy=1.0):
     outcome = {
         "schema": 2, "solved": False, "selected": {"test": {"accuracy": accuracy}},
+        "final": {"validation": {"accuracy": iid_accuracy}},
         "observed": {"clustered_symbols": clustered},
     }  # fmt: skip
     key = {"model": "ndr", "variant": "R"}
@@ -85,3 +87,10 @@ def test_claims_on_clusters_look_at_failed_and_successful_seeds_apart():
     assert (failed, successful) == ("held", "held")
     alone = Table(by_success(records[3:]))
     assert _routes.clusters_where_it_failed("ndr", "R").evaluate(alone).verdict.value == "undecided"
+
+
+def test_seeds_that_did_not_learn_the_training_set_tell_nothing_of_clusters():
+    table = Table(by_success([record(seed, 0.2, 0.5, 0.3) for seed in range(3)]))
+    claim = _routes.clusters_where_it_failed("ndr", "R")
+    assert claim.evaluate(table).verdict.value == "undecided"
+    assert "(30 % in distribution)" in why_undecided(claim, table)

@@ -74,7 +74,12 @@ PAPER: Settings = {
 }
 SETTINGS: dict[Scale, Settings] = {
     "smoke": {**SMOKE, "memory": replace(SMOKE["recurrent"], options=TINY_MEMORY)},
-    "laptop": {**_laptop.CTL, "memory": replace(_laptop.CTL["recurrent"], options=SMALL_MEMORY)},
+    "laptop": {
+        **_laptop.CTL,
+        "memory": replace(
+            _laptop.CTL["recurrent"], options=SMALL_MEMORY, seeds=_laptop.RIVAL_SEEDS
+        ),
+    },
     "paper": PAPER,
 }
 

@@ -21,8 +21,9 @@ from wug.training.optimisers import AdamW, Optimiser
 from wug.training.plan import Clip, Plan
 
 Family: TypeAlias = Literal[
-    "recurrent", "memory", "absolute", "plain", "gated", "ndr", "ndr_by_error"
-]
+    "recurrent", "memory", "absolute", "plain", "gated", "ndr", "ndr_by_error",
+    "ndr_growing_steps", "ndr_by_error_all_steps", "ndr_published_weights",
+]  # fmt: skip
 
 # Departures of several tables.
 FLOAT32 = "Training is in float32; the published runs of most rows have float16 where it is safe."
@@ -99,9 +100,18 @@ EXPRESSION_MODELS = {
     "absolute_relative_gate": "+ abs/rel + gate",
     "ndr": "+ geom. att. + gate (NDR)",
 }
-# One more row of tables 5.3 and 5.4, which is ours.
+# One more row of tables 5.3 and 5.4, which is ours, and two of table 5.4 with a half of it each.
 BY_ERROR = {"ndr_by_error": "NDR, trained where it errs"}
-EXPRESSION_NETWORKS = {**NETWORKS, "ndr_by_error": Network(model="ndr", family="ndr_by_error")}
+HALVES = {
+    "ndr_growing_steps": "NDR, fewer steps for short problems",
+    "ndr_by_error_all_steps": "NDR, trained where it errs, all steps",
+}
+EXPRESSION_NETWORKS = {
+    **NETWORKS,
+    "ndr_by_error": Network(model="ndr", family="ndr_by_error"),
+    "ndr_growing_steps": Network(model="ndr", family="ndr_growing_steps"),
+    "ndr_by_error_all_steps": Network(model="ndr", family="ndr_by_error_all_steps"),
+}
 OURS = (
     "The row ndr_by_error is ours, and at laptop scale alone: an NDR that is trained on what it "
     "answers wrongly, and takes fewer steps for short problems."

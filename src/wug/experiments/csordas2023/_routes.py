@@ -15,11 +15,13 @@ from torch import nn
 from wug.analysis.routing import measure_routing
 from wug.analysis.symbols import compare_symbols
 from wug.core.errors import UserError
+from wug.experiments.csordas2023._judging import where_learnt
 from wug.records import Record, group_by
 from wug.sources.sequence_task import SequenceTask
 from wug.stats.measures import Measure, lookup
 from wug.study.catalog import measured_cell
-from wug.study.claims import Cell, Claim, Key
+from wug.study.claims import Cell, Claim, Key, Table
+from wug.study.judgements import Judgement
 from wug.study.predicates import above, below
 from wug.tasks.systematicity.ctlpp import CTLpp
 
@@ -149,11 +151,16 @@ def branches_run_at_once(*cell: str) -> Claim:
 
 def clusters_where_it_failed(*cell: str) -> Claim:
     """Return the claim about seeds that did not learn to compose functions."""
+
+    def clustered(table: Table) -> Judgement:
+        failed = table.at(*cell, "failed")
+        return where_learnt(failed, above(failed, 0.0, "clustered_symbols"))
+
     return Claim(
         "failed_seeds_have_clusters",
         "In seeds of NDR that fail, symbols are written in two ways.",
         f"{SYMBOLS_TEXT} and figure 6.3",
-        lambda t: above(t.at(*cell, "failed"), 0.0, "clustered_symbols"),
+        clustered,
     )
 
 

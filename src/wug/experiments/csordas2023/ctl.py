@@ -24,11 +24,14 @@ from wug.experiments.csordas2023._ctl import (
 )
 from wug.experiments.csordas2023._judging import (
     FAILED,
+    LEARNT,
     PERFECT,
     SOLVED,
     all_above,
     all_below,
+    all_fail,
     errors_within,
+    where_learnt,
 )
 from wug.experiments.csordas2023._networks import (
     DEVIATIONS,
@@ -45,7 +48,7 @@ from wug.experiments.csordas2023._routes import (
     columns_attend_to_neighbours,
     gates_open_in_turn,
 )
-from wug.study.claims import Claim, Table
+from wug.study.claims import Claim, Key, Table
 from wug.study.judgements import Judgement, all_of, any_of, negate
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
@@ -70,6 +73,15 @@ MODELS = {
 READ_OUT = ("transformer", "relative", "relative_gate")
 # Of a difference in accuracy that is called marginal.
 MARGINAL = 0.15
+# What the thesis' own networks have right in distribution where they don't solve it: a failure
+# outside counts for ours that are as good.
+UNSOLVED_INSIDE: dict[Key, float] = {
+    ("lstm", "backward"): 0.59,
+    ("dnc", "backward"): 0.57,
+    ("transformer", "backward"): 0.82,
+    ("geometric", "backward"): 0.93,
+    ("transformer_first", "backward"): 0.82,
+}
 TEXT = "csordas2023, section 5.2.1"
 TABLE = "csordas2023, table 5.1"
 READ_OUT_TEXT = "csordas2023, appendix D.1"
@@ -77,21 +89,32 @@ READ_OUT_TEXT = "csordas2023, appendix D.1"
 
 def _generalises_forward_only(table: Table, model: str, bound: float) -> Judgement:
     forward = all_below(table, [(model, "forward")], bound)
-    return all_of([forward, all_above(table, [(model, "backward")], FAILED)])
+    return all_of([forward, _fails(table, [(model, "backward")])])
 
 
-def _fails(table: Table, models: Iterable[str]) -> Judgement:
-    return all_above(table, product(models, ORDERS), FAILED)
+def _fails(table: Table, cells: Iterable[Key]) -> Judgement:
+    return all_fail(table, cells, FAILED, UNSOLVED_INSIDE)
+
+
+def _fail_in_both_orders(table: Table, *models: str) -> Judgement:
+    return _fails(table, product(models, ORDERS))
+
+
+def _readout_hardly_matters(table: Table, model: str, order: str) -> Judgement:
+    judged = errors_within(table.at(model, order), table.at(f"{model}_first", order), MARGINAL)
+    for row in (model, f"{model}_first"):  # two that learnt nothing are alike
+        judged = where_learnt(table.at(row, order), judged, UNSOLVED_INSIDE.get((row, order), 1.0))
+    return judged
 
 
 def _attention_readout_is_no_better(table: Table) -> Judgement:
-    return all_of(
-        any_of(
-            negate(lower_error(table.at(f"{model}_attention", order), table.at(other, order)))
-            for other in (model, f"{model}_first")
-        )
-        for model, order in product(READ_OUT, ORDERS)
-    )
+    def no_better(model: str, order: str) -> Judgement:
+        attention = table.at(f"{model}_attention", order)
+        others = (table.at(row, order) for row in (model, f"{model}_first"))
+        judged = any_of(negate(lower_error(attention, other)) for other in others)
+        return where_learnt(attention, judged)
+
+    return all_of(no_better(model, order) for model, order in product(READ_OUT, ORDERS))
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -125,13 +148,13 @@ CLAIMS: tuple[Claim, ...] = (
         "Without a gate, transformers with absolute and with relative positions fail on longer "
         "problems in both orders.",
         TEXT,
-        lambda t: _fails(t, ("transformer", "relative")),
+        lambda t: _fail_in_both_orders(t, "transformer", "relative"),
     ),
     Claim(
         "geometric_attention_needs_the_gate",
         "Without a gate, geometric attention fails on longer problems in both orders.",
         TABLE,
-        lambda t: _fails(t, ["geometric"]),
+        lambda t: _fail_in_both_orders(t, "geometric"),
     ),
     Claim(
         "gate_solves_the_forward_order",
@@ -156,10 +179,7 @@ CLAIMS: tuple[Claim, ...] = (
         "Reading the first instead of the last column changes the accuracy on longer problems "
         "marginally (by less than 0.15).",
         READ_OUT_TEXT,
-        lambda t: all_of(
-            errors_within(t.at(model, order), t.at(f"{model}_first", order), MARGINAL)
-            for model, order in product(READ_OUT, ORDERS)
-        ),
+        lambda t: all_of(_readout_hardly_matters(t, *cell) for cell in product(READ_OUT, ORDERS)),
     ),
     Claim(
         "readout_swaps_the_orders",
@@ -169,7 +189,7 @@ CLAIMS: tuple[Claim, ...] = (
         lambda t: all_of(
             [
                 all_below(t, [("relative_gate_first", "backward")], SOLVED),
-                all_above(t, [("relative_gate_first", "forward")], FAILED),
+                _fails(t, [("relative_gate_first", "forward")]),
             ]
         ),
     ),
@@ -177,7 +197,7 @@ CLAIMS: tuple[Claim, ...] = (
         "no_readout_saves_plain_transformers",
         "Read from the first column, transformers without a gate fail as well, in both orders.",
         READ_OUT_TEXT,
-        lambda t: _fails(t, ("transformer_first", "relative_first")),
+        lambda t: _fail_in_both_orders(t, "transformer_first", "relative_first"),
     ),
     Claim(
         "attention_readout_is_no_better",
@@ -235,6 +255,7 @@ ROWS = (
     ),
     measures=ROUTES,
     measure="accuracy",
+    learnt=LEARNT,
     later=("dnc",),
 )
 def ctl(run: Run, model: str, order: str) -> Training | None:

@@ -27,7 +27,7 @@ from wug.experiments.csordas2023._ctl import (
     SHORTER,
     task,
 )
-from wug.experiments.csordas2023._judging import FAILED, SOLVED, all_above, all_below
+from wug.experiments.csordas2023._judging import FAILED, LEARNT, SOLVED, all_below, all_fail
 from wug.experiments.csordas2023._networks import (
     DEVIATIONS,
     EMBEDDINGS,
@@ -113,7 +113,7 @@ CLAIMS: tuple[Claim, ...] = (
         "halting_never_solves_the_backward_order",
         "With no attention does it generalise in the backward order (most are wrong).",
         TEXT,
-        lambda t: all_above(t, [(model, "backward", "end") for model in HALTING], FAILED),
+        lambda t: all_fail(t, [(model, "backward", "end") for model in HALTING], FAILED),
     ),
     Claim(
         "gates_can_not_be_replaced",
@@ -189,6 +189,7 @@ def pondering(records: Sequence[Record]) -> Mapping[Key, Cell]:
     ),
     cells=pondering,
     measure="accuracy",
+    learnt=LEARNT,
 )
 def ctl_act(run: Run, model: str, order: str, steps: str) -> Training | None:
     """Train transformers whose columns halt, and gated ones, on compositional table lookup."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 from wug.experiments.csordas2023._ctl import AS_PUBLISHED, DROPOUT, ORDERS, SETTINGS, task
-from wug.experiments.csordas2023._judging import SOLVED, all_above, all_below
+from wug.experiments.csordas2023._judging import LEARNT, SOLVED, all_below, all_fail
 from wug.experiments.csordas2023._networks import DEVIATIONS, FLOAT32, LAPTOP, NETWORKS
-from wug.study.claims import Claim, Table
+from wug.study.claims import Claim, Key, Table
 from wug.study.judgements import Judgement, all_of, negate
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
@@ -23,6 +23,8 @@ from wug.study.trainings import Run, Training
 
 LAYERS = ("14", "12", "10", "8", "6", "4")
 DEEP, SHALLOW = ("14", "12"), ("10", "8", "6", "4")
+# What the thesis' own networks have right in distribution where they don't solve it.
+UNSOLVED_INSIDE: dict[Key, float] = {("4", "backward"): 0.68}
 TEXT = "csordas2023, section 5.2.1, on the number of layers"
 
 
@@ -46,7 +48,7 @@ CLAIMS: tuple[Claim, ...] = (
         "shallow_networks_do_not_generalise",
         "With 10 layers or fewer it does not (above 20 % wrong).",
         TEXT,
-        lambda t: all_above(t, product(SHALLOW, ORDERS), 0.2),
+        lambda t: all_fail(t, product(SHALLOW, ORDERS), 0.2, UNSOLVED_INSIDE),
     ),
     Claim(
         "shallow_networks_solve_the_training_lengths",
@@ -84,6 +86,7 @@ CLAIMS: tuple[Claim, ...] = (
         LAPTOP,
     ),
     measure="accuracy",
+    learnt=LEARNT,
 )
 def ctl_depth(run: Run, layers: str, order: str) -> Training:
     """Train NDRs of 4 to 14 layers on compositional table lookup."""

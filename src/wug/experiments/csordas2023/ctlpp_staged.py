@@ -19,9 +19,9 @@ from wug.experiments.csordas2023._ctlpp import (
     WARM_UP,
     last_networks,
 )
-from wug.experiments.csordas2023._judging import PERFECT, all_above, all_below
+from wug.experiments.csordas2023._judging import LEARNT, PERFECT, all_below, all_fail, where_learnt
 from wug.experiments.csordas2023._networks import DATA, EMBEDDINGS, FLOAT32, LAPTOP, NETWORKS
-from wug.study.claims import Claim, Table
+from wug.study.claims import Claim, Key, Table
 from wug.study.judgements import Judgement, all_of, count_at_least
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
@@ -37,11 +37,16 @@ MAJORITY = len(SYMBOLS) // 2 + 1
 TEXT = "csordas2023, section 6.3.2"
 
 
+def _worse(table: Table, worse: Key, better: Key) -> Judgement:
+    entry = table.at(*worse)
+    return where_learnt(entry, lower_error(table.at(*better), entry))
+
+
 def _mostly_better(table: Table, first: str, second: str, functions: str) -> Judgement:
     return count_at_least(
         MAJORITY,
         (
-            lower_error(table.at(first, functions, symbols), table.at(second, functions, symbols))
+            _worse(table, (second, functions, symbols), (first, functions, symbols))
             for symbols in SYMBOLS
         ),
     )
@@ -62,7 +67,7 @@ CLAIMS: tuple[Claim, ...] = (
         "ndr_needs_the_largest_overlap",
         "With fewer functions or symbols shared, it is not.",
         TEXT,
-        lambda t: all_above(
+        lambda t: all_fail(
             t, [("ndr", *cell) for cell in product(FUNCTIONS, SYMBOLS)][:-1], PERFECT
         ),
     ),
@@ -71,7 +76,7 @@ CLAIMS: tuple[Claim, ...] = (
         "Every model errs less with the largest than with the smallest overlap.",
         f"{TEXT} and figures E.3 and E.4",
         lambda t: all_of(
-            lower_error(t.at(model, MOST, SYMBOLS[-1]), t.at(model, FUNCTIONS[0], SYMBOLS[0]))
+            _worse(t, (model, FUNCTIONS[0], SYMBOLS[0]), (model, MOST, SYMBOLS[-1]))
             for model in MODELS
         ),
     ),
@@ -131,6 +136,7 @@ NUM_RUNS = 5
     ),
     cells=lambda records: last_networks(records, "model", "functions", "symbols", keep=NUM_RUNS),
     measure="accuracy",
+    learnt=LEARNT,
 )
 def ctlpp_staged(run: Run, model: str, functions: str, symbols: str) -> Training:
     """Train a bidirectional LSTM, a transformer and NDR on paths that share some functions."""

@@ -124,6 +124,7 @@ def results(run: RunSource) -> Markup:
         "section",
         tag("h2", "Ours beside the published numbers" if run.table.has_comparison else "Results"),
         tag("div", groups, class_="tabs", aria_label="Measure"),
+        tag("p", run.table.note, class_="soft") if run.table.note else None,
         tag("details", tag("summary", "All cells"), cells(run)),
     )
 
@@ -150,17 +151,18 @@ def cells(run: RunSource) -> Markup:
                 value = data.get(f"{who}{measure.name}_value")
                 line.append("" if value is None else measure.text(value))
         line.append({True: "agree", False: "apart", None: ""}[data["agrees"]])
+        line.append("not learnt" if data.get("learnt") is False else "")
         rows.append(line)
     headings = ["row", "column", "solved"]
     for measure in run.table.measures:
         headings += [measure.title.lower(), "published"]
-    headings.append("success rates")
+    headings += ["success rates", "training set"]
     kept = [i for i in range(len(headings)) if any(row[i] != "" for row in rows)]
     return data_table(
         [headings[i] for i in kept],
         [[row[i] for i in kept] for row in rows],
         caption="All cells",
-        numeric=range(2, len(kept) - 1),
+        numeric=[place for place, i in enumerate(kept) if 2 <= i < len(headings) - 2],
         name="cells",
     )
 
