@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from wug.core import index
-from wug.core.errors import UserError
+from wug.core.errors import MissingFileError, UserError
 from wug.functional.output import Output
 from wug.functional.streams import stream_key
 from wug.interfaces.registered import interface as get_interface
@@ -57,7 +57,7 @@ def test_modules_fit_their_tasks(key):
         elif task.interface == "transduction":
             try:
                 batch = task.batch("train", generator, size=4).to_batch()
-            except UserError as error:  # files that are not here
+            except MissingFileError as error:
                 pytest.skip(str(error))
             output, wanted = get_interface(task.interface).call(task, initial_module(lot, 3), batch)
             assert output.answer.shape == (*wanted.shape, task.num_target_tokens + 1)
@@ -66,7 +66,7 @@ def test_modules_fit_their_tasks(key):
         elif task.interface == "steps":
             try:
                 batch = task.batch("train", size=2)
-            except UserError as error:  # files that are not everywhere
+            except MissingFileError as error:
                 pytest.skip(str(error))
             answer = Output.of(initial_module(lot, seed=3)(batch.inputs)).answer
             assert answer.shape == (*batch.asked.shape, task.out_features)

@@ -13,6 +13,10 @@ class UserError(ValueError):
     """Input that a person can mend; the command line answers it with exit code 2."""
 
 
+class MissingFileError(UserError):
+    """A file of a data set that is nowhere, with where it is to be had."""
+
+
 class WorkError(RuntimeError):
     """Work that failed while it ran; the command line answers it with exit code 1."""
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from importlib.resources import files as package_files
 from pathlib import Path
 
-from wug.core.errors import UserError
+from wug.core.errors import MissingFileError, UserError
 from wug.core.paths import cache_folder
 from wug.records import StorageError, write_atomic
 from wug.sources.catalog import DataFile, DataSet, data_set
@@ -65,11 +65,11 @@ def find(file: DataFile, owner: DataSet, folder: Path | None = None) -> Path | N
     return None
 
 
-def missing(file: DataFile, owner: DataSet, folder: Path | None = None) -> UserError:
+def missing(file: DataFile, owner: DataSet, folder: Path | None = None) -> MissingFileError:
     """Build the sentence for a file that is nowhere: which, and where it is to be had."""
     places = [str(place) for place in search_folders(folder)]
     looked = " or ".join(places) if len(places) < 3 else f"{', '.join(places[:-1])} or {places[-1]}"
-    return UserError(
+    return MissingFileError(
         f"{owner.name}/{file.path} is missing: it is not in {looked}; get {owner.title} from "
         f"{owner.home} (licence: {owner.licence}), then: "
         f"wug data get {owner.name} --from FOLDER, or name the folder in {VARIABLE}."

@@ -157,8 +157,12 @@ class Training:
             on_progress: Called after each evaluation with how far it is and the medians of errors,
                 and between two with how far it is, where one network is trained at a time.
             on_notice: Called with a sentence about a checkpoint that can't be used.
+
+        Raises:
+            UserError: A split that is watched has no examples.
         """
         plan = self.lot.plan
+        self._require_examples()
         if checkpoint is not None:
             try:
                 self._load(checkpoint)
@@ -185,6 +189,16 @@ class Training:
         if clock.step > first and not self.ranks.several:
             self._save(checkpoint)
         return self.results(observations_path(checkpoint))
+
+    def _require_examples(self) -> None:
+        """Raise if a split that is watched, or the test, has no examples."""
+        for split in dict.fromkeys((*self.watched, "test")):
+            if not self.source.num_parts(split):
+                task = type(self.lot.task).__name__
+                raise UserError(
+                    f"Lot {self.lot.name}: {task} has no examples of {split}, by which it is "
+                    "watched or judged; give the task some, or the plan other splits to watch."
+                )
 
     def advance(self, end: int) -> Mapping[str, float]:
         """Train up to a step, or until the time is over; return the mean losses."""

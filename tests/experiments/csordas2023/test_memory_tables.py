@@ -102,6 +102,12 @@ def test_the_printed_table_of_babi_and_its_contradiction():
     assert all(verdicts[c.key].verdict.value == "held" for c in BABI_CLAIMS if c.key not in broken)
 
 
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])
+def test_trainings_of_babi_have_validation_stories(scale):
+    for lot in index.get("experiment", "csordas2023.babi")(RunOptions(scale=scale)).lots:
+        assert 0 < lot.task.validation_share < 0.02
+
+
 def test_the_dnc_of_table_lookup_answers_and_has_no_columns_to_be_traced():
     options = RunOptions(scale="smoke", only=("dnc",), seeds=1)
     lot = index.get("experiment", "csordas2023.ctl")(options).lots[0]
