@@ -175,18 +175,22 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         self.interrupted_ = False
         for index, (column, seed) in enumerate(zip(columns, seeds, strict=True)):
             weight = weights / scale_of(column) if self.loss == "relative" else weights
-            seconds = self.time_budget / len(columns)
+            # After an interrupt the other outputs are answered with what takes no time.
+            seconds = 0.0 if self.interrupted_ else self.time_budget / len(columns)
             far = np.zeros(len(column), dtype=bool)
-            if self.robust:
-                far = outliers(inputs, column, weight, limits, seconds, int(seed))
-                seconds *= 0.6
+            starts = tuple(e.candidate for e in earlier[index]) if index < len(earlier) else ()
+            if self.robust and seconds:
+                told = outliers(inputs, column, weight, limits, seconds, int(seed))
+                far, seconds = told.far, 0.6 * seconds
+                if told.interrupted:
+                    # The front is what the samples told, fitted on the rows that belong.
+                    starts, seconds, self.interrupted_ = (*starts, *told.formulas), 0.0, True
             search = Search(
                 inputs=inputs, target=np.ascontiguousarray(column), seed=int(seed), limits=limits,
                 weight=np.where(far, 0.0, weight), seconds=seconds,
                 unit=max(unit, written_rounding(column[:, None])), column_units=column_units,
                 measures=measures[index],
-                starts=tuple(e.candidate for e in earlier[index]) if index < len(earlier) else (),
-                on_better=self._reporter(on_better),
+                starts=starts, on_better=self._reporter(on_better),
             )  # fmt: skip
             search.run()
             front, status = self._front(search)

@@ -27,7 +27,7 @@ from wug.estimators.scoring import (
 )
 from wug.estimators.screening import views
 from wug.estimators.simpler import rounder, small_formulas, smaller_forms
-from wug.estimators.snapping import with_whole_coefficients
+from wug.estimators.snapping import with_whole_coefficients, without_tiny_terms
 from wug.estimators.stages import (
     FEW_INPUTS,
     Stage,
@@ -80,7 +80,7 @@ class Search:
         inputs: (row, in), finite.
         target: (row,), finite.
         limits: What a formula may contain.
-        seconds: Hard limit.
+        seconds: Hard limit; with 0 only the formulas to begin with are tried.
         seed: Of the split and the starts.
         weight: Of each row's error; 1 if not given.
         unit: Relative rounding of the target, and of floats.
@@ -152,7 +152,7 @@ class Search:
                     self.add(candidate)
                 for way in self.groups():
                     self.add(way.back(constant(way.data(self.data)), self.data.num_inputs))
-                if not self.best.exact:
+                if not self.best.exact and self.seconds > 0:
                     self._run()
                 self._complete_front()
                 self._fit_on_all_rows()
@@ -282,6 +282,11 @@ class Search:
             if better < relative:
                 candidate, relative, error = polished, better, better_error
                 met = self.meets(candidate)
+        if relative < ALMOST_MET and not met:
+            plain = self.met_without_tiny_terms(candidate)
+            if plain is not None:
+                candidate, met = plain, True
+                relative, error = self.errors_of(candidate)
         met = met or relative < self.accuracy
         size = candidate.complexity
         rows = self.all_rows
@@ -301,6 +306,17 @@ class Search:
             for simpler in rounder(candidate, self.data):
                 if self.meets(simpler):
                     self.add(simpler)
+
+    def met_without_tiny_terms(self, candidate: Candidate) -> Candidate | None:
+        """Return the formula without tiny terms if that meets the rows, with whole numbers first."""
+        data = self.data.rows(np.full(len(self.data.target), True))
+        for plain in without_tiny_terms(candidate, data.inputs):
+            free = free_constants(plain)
+            fitted = refitted(plain, data.inputs, data.target, free, data.weight)
+            for one in (with_whole_coefficients(plain), with_whole_coefficients(fitted), fitted):
+                if self.meets(one):
+                    return one.used_terms()
+        return None
 
     def allows(self, candidate: Candidate) -> bool:
         """Say whether a formula keeps to the limits and its units come out."""
