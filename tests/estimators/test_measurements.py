@@ -127,3 +127,28 @@ def test_certificates_know_only_the_inputs_of_the_formula() -> None:
     assert str(found.expression_) == "1406/x2" and found.status_ == "exact"
     assert "nan" not in str(found.certificate_) and "x1" not in str(found.certificate_)
     assert not found.certificate_.bounds[0].reason
+
+
+def test_certificates_and_standard_errors_are_of_all_rows() -> None:
+    generator = np.random.default_rng(7)
+    x = np.sort(generator.uniform(1, 23, 10_000))
+    wrong = [9_990, 9_995]
+    target = 3.37 * x + generator.normal(size=10_000)
+    x[wrong] = 500.0
+    found = model(time_budget=3, robust=True).fit(x[:, None], target)
+    assert set(wrong) <= set(found.outliers_)
+    low, high = found.certificate_.box["x1"]
+    assert low == pytest.approx(0.1, rel=1e-2) and high == pytest.approx(12 + 110, rel=1e-2)
+    slope = max(found.constants_, key=lambda one: abs(one.value))
+    expected = 1 / np.sqrt(np.sum(np.delete(x, wrong) ** 2))
+    assert slope.standard_error == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("selection", ["best", "accuracy", "score"])
+def test_the_status_is_that_of_the_chosen_formula(selection: str) -> None:
+    a, b, c = X.T
+    target = 7.3 * a * (1 + 1e-6 * b * c)
+    found = model(model_selection=selection, time_budget=6).fit(X, target)
+    chosen = found.equations_[found.equations_.chosen]
+    assert (found.status_ == "exact") == chosen.exact
+    assert found.status_ == ("approximate" if selection == "score" else "exact")

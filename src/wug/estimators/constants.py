@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -325,12 +326,30 @@ def errors_of_numbers(jacobian: Array, error: Array, least: float = 0.0) -> Arra
         error: (row,).
         least: Smallest variance of an error.
     """
-    usable = np.isfinite(jacobian).all(1) & np.isfinite(error)
-    jacobian, error = jacobian[usable], error[usable]
-    size = np.linalg.norm(jacobian, axis=0)
+    return errors_from_blocks([(jacobian, error)], least)
+
+
+def errors_from_blocks(blocks: Iterable[tuple[Array, Array]], least: float = 0.0) -> Array:
+    """Return the standard errors of numbers from blocks of derivatives and errors.
+
+    Of the derivatives of all rows above each other only the triangle of their QR decomposition is
+    kept: it has the same singular values and right singular vectors.
+
+    Args:
+        blocks: Derivatives, (row, number), and errors, (row,), both with their weights.
+        least: Smallest variance of an error.
+    """
+    triangle, squares, num_rows = np.zeros((0, 0)), 0.0, 0
+    for jacobian, error in blocks:
+        usable = np.isfinite(jacobian).all(1) & np.isfinite(error)
+        both = np.vstack((triangle.reshape(-1, jacobian.shape[1]), jacobian[usable]))
+        triangle = np.linalg.qr(both, mode="r")
+        squares += float(error[usable] @ error[usable])
+        num_rows += int(usable.sum())
+    size = np.linalg.norm(triangle, axis=0)
     if not (size > 0).all():
-        return np.full(jacobian.shape[1], np.inf)
-    variance = max(float(error @ error) / max(len(error) - jacobian.shape[1], 1), least)
-    _, values, right = np.linalg.svd(jacobian / size, full_matrices=False)
+        return np.full(triangle.shape[1], np.inf)
+    variance = max(squares / max(num_rows - triangle.shape[1], 1), least)
+    _, values, right = np.linalg.svd(triangle / size, full_matrices=False)
     values = np.maximum(values, SMALLEST_SINGULAR * values[0])
     return np.asarray(np.sqrt(((right.T / values) ** 2).sum(1) * variance) / size)

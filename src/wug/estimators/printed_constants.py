@@ -6,7 +6,7 @@ person asks for are v and k, and how well these are known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,11 @@ import numpy as np
 
 from wug.analysis.formula import Formula
 from wug.estimators.candidate import Array
-from wug.estimators.constants import errors_of_numbers
+from wug.estimators.constants import errors_from_blocks
 
 # Of more numbers no errors are given: nobody reads them.
 MOST_NUMBERS = 40
+ROWS_OF_A_BLOCK = 50_000
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def printed_constants(
         names: Of the inputs.
         inputs: (row, in).
         target: (row,).
-        weight: Of each row's error.
+        weight: Of each row's error; rows of weight 0 do not count.
 
     Example:
         >>> import sympy
@@ -76,8 +77,16 @@ def printed_constants(
     general = expression.xreplace(places)
     back = {letter: number for number, letter in letters.items()}
     slopes = tuple(sympy.diff(general, letter).xreplace(back) for letter in letters.values())
-    with np.errstate(all="ignore"):
-        jacobian = Formula(slopes, tuple(names)).python()(inputs)
-        error = target - Formula((expression,), tuple(names)).python()(inputs)[:, 0]
-    errors = errors_of_numbers(weight[:, None] * jacobian, weight * error)
+    slope = Formula(slopes, tuple(names)).python()
+    value = Formula((expression,), tuple(names)).python()
+
+    def parts() -> Iterator[tuple[Array, Array]]:
+        for start in range(0, len(target), ROWS_OF_A_BLOCK):
+            rows = np.arange(len(target))[start : start + ROWS_OF_A_BLOCK]
+            rows = rows[weight[rows] > 0]
+            with np.errstate(all="ignore"):
+                jacobian, error = slope(inputs[rows]), target[rows] - value(inputs[rows])[:, 0]
+            yield weight[rows, None] * jacobian, weight[rows] * error
+
+    errors = errors_from_blocks(parts())
     return [Constant(*pair) for pair in zip(values, errors.tolist(), strict=True)]

@@ -34,6 +34,8 @@ BOWLS = tuple(
 class Rational:
     """y = (a_0 + ... + a_n x^n) / (1 + b_1 x + ... + b_m x^m), n and m up to a degree; or a_0 = 0.
 
+    Those of one term above are growth to a level, a x / (1 + b x), and decay.
+
     Args:
         degree: Of the denominator; that of the numerator is the same, or one off.
     """
@@ -51,14 +53,14 @@ class Rational:
         degrees = (self.degree - 1, self.degree, self.degree + 1)
         for above, lowest in product(degrees, (1, 0)):
             size = above + 1 - lowest + self.degree
-            if not lowest < above <= 3 or len(data.target) < size + 2 or effort.out_of_time():
+            if not lowest <= above <= 3 or len(data.target) < size + 2 or effort.out_of_time():
                 continue
             starts = [np.ones(1), *before, *BOWLS]
             degree = (lowest, above, self.degree)
             found = quotients(points, data.target, data.weight, degree, starts)
             fitted = [self.refined(*one, scale, data) for one in found[:REFINED]]
             if fitted:
-                before = [found[0][1]]
+                before = [found[0][1]] if lowest < above else before
                 best = min(fitted, key=data.loss)
                 yield best
                 yield round_constants(best, data)

@@ -40,8 +40,6 @@ __all__ = ["ArithmeticRegressor", "Equation", "Status", "score_formula"]
 
 OPERATIONS = ("add", "sub", "mul", "div", "pow", "root")
 FUNCTIONS = ("exp", "log", "sin", "cos", "tanh")
-# Rows that a certificate is checked on.
-MOST_CERTIFIED = 2_000
 
 
 class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -76,7 +74,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         latex_: The same in LaTeX.
         constants_: Its decimal numbers as they are printed, with their standard errors.
         certificate_: What can be proven of it (`wug.analysis.formula.Certificate`).
-        status_: ``exact`` (met up to rounding), ``noisy`` (what is left looks like noise),
+        status_: Of the chosen formula: ``exact`` (met up to rounding), ``noisy`` (what is left looks like noise),
             ``approximate`` (close, but what is left is not noise), ``incomplete`` (something is
             left that no formula was found for), ``undecided`` (too few distinct rows to tell) or
             ``none`` (the inputs do not explain the target); a list if there are several outputs.
@@ -173,33 +171,38 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         seeds = check_random_state(self.random_state).randint(0, 2**31 - 1, size=len(columns))
         self._positive = [n for n, low in zip(self.names_, inputs.min(0), strict=True) if low > 0]
         measures = self._measures(len(columns))
-        fronts, statuses, errors, left_out = [], [], [], []
+        fronts, statuses, counted, left_out = [], [], [], []
         self.interrupted_ = False
         for index, (column, seed) in enumerate(zip(columns, seeds, strict=True)):
             weight = weights / scale_of(column) if self.loss == "relative" else weights
-            seconds = self.time_budget / len(columns)
+            # After an interrupt the other outputs are answered with what takes no time.
+            seconds = 0.0 if self.interrupted_ else self.time_budget / len(columns)
             far = np.zeros(len(column), dtype=bool)
-            if self.robust:
-                far = outliers(inputs, column, weight, limits, seconds, int(seed))
-                seconds *= 0.6
+            starts = tuple(e.candidate for e in earlier[index]) if index < len(earlier) else ()
+            if self.robust and seconds:
+                told = outliers(inputs, column, weight, limits, seconds, int(seed))
+                far, seconds = told.far, 0.6 * seconds
+                if told.interrupted:
+                    # The front is what the samples told, fitted on the rows that belong.
+                    starts, seconds, self.interrupted_ = (*starts, *told.formulas), 0.0, True
             search = Search(
                 inputs=inputs, target=np.ascontiguousarray(column), seed=int(seed), limits=limits,
                 weight=np.where(far, 0.0, weight), seconds=seconds,
                 unit=max(unit, written_rounding(column[:, None])), column_units=column_units,
                 measures=measures[index],
-                starts=tuple(e.candidate for e in earlier[index]) if index < len(earlier) else (),
-                on_better=self._reporter(on_better),
+                starts=starts, on_better=self._reporter(on_better),
             )  # fmt: skip
             search.run()
-            fronts.append(self._front(search))
-            statuses.append(search.status())
+            front, status = self._front(search)
+            fronts.append(front)
+            statuses.append(status)
             left_out.append(np.flatnonzero(far))
-            used = np.flatnonzero(~far & (weight > 0))[:MOST_CERTIFIED]
-            errors.append((inputs[used], column[used], weight[used]))
+            counted.append(np.where(far, 0.0, weight))
             self.interrupted_ |= search.interrupted
-        self._fronts, self._measured = fronts, errors
+        self._fronts = fronts
+        # Copies: constants and certificates are computed when somebody asks for them.
+        self._rows = inputs.copy(), columns.copy(), counted
         self._certificates: list[Certificate] | None = None
-        self._sample = inputs[:MOST_CERTIFIED]
         self.status_ = statuses[0] if self._single else statuses
         self.outliers_ = left_out[0] if self._single else left_out
         return self
@@ -255,15 +258,17 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
 
         return report
 
-    def _front(self, search: Search) -> Front:
-        """Return the front with the best formula on it, and which one is chosen."""
+    def _front(self, search: Search) -> tuple[Front, Status]:
+        """Return the front with the best formula on it, and the status of the chosen one."""
         best_one = search.best
         others = [one for one in search.front() if one.complexity != best_one.complexity]
         scored = sorted([*others, best_one], key=lambda one: one.complexity)
         equations, best = without_twins(
             [self._equation(one, search) for one in scored], scored.index(best_one)
         )
-        return Front(equations, choose(equations, best, self.model_selection))
+        front = Front(equations, choose(equations, best, self.model_selection))
+        chosen = pick(front, None).candidate
+        return front, search.status(next(one for one in scored if one.candidate is chosen))
 
     def _equation(self, scored: Scored, search: Search | None = None) -> Equation:
         expression = readable(scored.candidate.expression(self.names_), self._positive)
@@ -317,9 +322,10 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
     def constants_(self) -> Any:
         """The numbers of the chosen formula of each output that were taken from the data."""
         check_is_fitted(self, "status_")
+        inputs, *measured = self._rows
         found = [
-            printed_constants(equation.expression, self.names_, *measured)
-            for equation, measured in zip(self._chosen, self._measured, strict=True)
+            printed_constants(equation.expression, self.names_, inputs, target, weight)
+            for equation, target, weight in zip(self._chosen, *measured, strict=True)
         ]
         return self._one_or_all(found)
 
@@ -332,10 +338,11 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         """
         check_is_fitted(self, "status_")
         if self._certificates is None:
-            self._certificates = [self._certify(equation) for equation in self._chosen]
+            pairs = zip(self._chosen, self._rows[2], strict=True)
+            self._certificates = [self._certify(*pair) for pair in pairs]
         return self._one_or_all(self._certificates)
 
-    def _certify(self, equation: Equation) -> Certificate:
+    def _certify(self, equation: Equation, weight: Array) -> Certificate:
         from wug.estimators.network import network_of
 
         candidate = equation.candidate
@@ -348,7 +355,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         return certify(
             network_of([candidate.of_inputs(indices)]),
             Formula(expressions=(equation.expression,), names=names),
-            torch.from_numpy(np.ascontiguousarray(self._sample[:, indices])),
+            torch.from_numpy(self._rows[0][np.ix_(weight > 0, indices)]),
             trained=None if unrounded is None else network_of([unrounded.of_inputs(indices)]),
         )
 

@@ -8,13 +8,15 @@ rows it is not about.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wug.estimators.candidate import Array
+from wug.estimators.candidate import Array, Candidate
 from wug.estimators.data import Limits
 from wug.estimators.exactness import TIMES, UNIT, rounding
+from wug.estimators.scoring import Scored
 from wug.estimators.search import CLOCK, Search
 
 SAMPLES = 8
@@ -29,6 +31,21 @@ HALF = 0.6744897501960817
 MOST_LEFT_OUT = 0.25
 
 
+@dataclass(frozen=True)
+class Outliers:
+    """Rows that do not belong to the law of the others.
+
+    Args:
+        far: Which rows these are, (row,).
+        formulas: Those that told it.
+        interrupted: Whether the search for them was interrupted.
+    """
+
+    far: NDArray[np.bool_]
+    formulas: tuple[Candidate, ...]
+    interrupted: bool
+
+
 def outliers(
     inputs: Array,
     target: Array,
@@ -37,8 +54,10 @@ def outliers(
     seconds: float,
     seed: int,
     clock: Callable[[], float] | None = None,
-) -> NDArray[np.bool_]:
-    """Return which rows do not belong to the law that most of the rows follow, (row,).
+) -> Outliers:
+    """Return which rows do not belong to the law that most of the rows follow.
+
+    An interrupt (Ctrl-C) ends the search; what was found until then is returned.
 
     Args:
         inputs: (row, in).
@@ -52,32 +71,51 @@ def outliers(
     clock = clock or CLOCK
     generator = np.random.default_rng(seed)
     size = max(FEWEST_OF_A_SAMPLE, round(SHARE_OF_A_SAMPLE * len(target)))
-    best = np.zeros(len(target), dtype=bool)
     if size >= len(target):
         size = max(2, len(target) * 3 // 4)
+    told = Outliers(np.zeros(len(target), dtype=bool), (), False)
     smallest = np.inf
     end = clock() + TIME_SHARE * seconds
-    for sample in range(SAMPLES):
-        left = end - clock()
-        if left <= 0:
-            break
-        rows = generator.choice(len(target), size, replace=False)
-        search = Search(
-            inputs=inputs[rows], target=target[rows], weight=weight[rows], limits=limits,
-            seconds=left / (SAMPLES - sample), seed=seed + sample, clock=clock,
-        )  # fmt: skip
-        search.run()
-        for scored in search.front():
-            error = np.abs(weight * (scored.candidate.predict(inputs) - target))
-            error = np.where(np.isfinite(error), error, np.inf)
-            deviation = float(np.median(error)) / HALF
-            floor = TIMES * weight * rounding(scored.candidate, inputs, target, UNIT)
-            far = error > np.maximum(FAR * deviation, floor)
-            cost = np.log(max(deviation, 1e-300)) + 0.01 * scored.complexity
-            if far.mean() <= MOST_LEFT_OUT and cost < smallest:
-                best, smallest = far, cost
-        if search.best.exact and best.any():
-            break
-        if search.interrupted:
-            raise KeyboardInterrupt
-    return best
+    try:
+        for sample in range(SAMPLES):
+            left = end - clock()
+            if left <= 0:
+                break
+            rows = generator.choice(len(target), size, replace=False)
+            search = Search(
+                inputs=inputs[rows], target=target[rows], weight=weight[rows], limits=limits,
+                seconds=left / (SAMPLES - sample), seed=seed + sample, clock=clock,
+            )  # fmt: skip
+            search.run()
+            front = search.front()
+            for scored in front:
+                far, cost = far_rows(scored, inputs, target, weight)
+                if far.mean() <= MOST_LEFT_OUT and cost < smallest:
+                    told = Outliers(far, tuple(one.candidate for one in front), False)
+                    smallest = cost
+            if search.interrupted:
+                return replace(told, interrupted=True)
+            if search.best.exact and told.far.any():
+                break
+    except KeyboardInterrupt:
+        return replace(told, interrupted=True)
+    return told
+
+
+def far_rows(
+    scored: Scored, inputs: Array, target: Array, weight: Array
+) -> tuple[NDArray[np.bool_], float]:
+    """Return which rows a formula misses by far more than most, and what it costs to believe it.
+
+    Args:
+        scored: The formula.
+        inputs: (row, in).
+        target: (row,).
+        weight: Of each row's error.
+    """
+    error = np.abs(weight * (scored.candidate.predict(inputs) - target))
+    error = np.where(np.isfinite(error), error, np.inf)
+    deviation = float(np.median(error)) / HALF
+    floor = TIMES * weight * rounding(scored.candidate, inputs, target, UNIT)
+    far = error > np.maximum(FAR * deviation, floor)
+    return far, float(np.log(max(deviation, 1e-300)) + 0.01 * scored.complexity)

@@ -27,7 +27,7 @@ from wug.estimators.scoring import (
 )
 from wug.estimators.screening import views
 from wug.estimators.simpler import rounder, small_formulas, smaller_forms
-from wug.estimators.snapping import with_whole_coefficients
+from wug.estimators.snapping import with_whole_coefficients, without_tiny_terms
 from wug.estimators.stages import (
     FEW_INPUTS,
     Stage,
@@ -80,7 +80,7 @@ class Search:
         inputs: (row, in), finite.
         target: (row,), finite.
         limits: What a formula may contain.
-        seconds: Hard limit.
+        seconds: Hard limit; with 0 only the formulas to begin with are tried.
         seed: Of the split and the starts.
         weight: Of each row's error; 1 if not given.
         unit: Relative rounding of the target, and of floats.
@@ -152,7 +152,7 @@ class Search:
                     self.add(candidate)
                 for way in self.groups():
                     self.add(way.back(constant(way.data(self.data)), self.data.num_inputs))
-                if not self.best.exact:
+                if not self.best.exact and self.seconds > 0:
                     self._run()
                 self._complete_front()
                 self._fit_on_all_rows()
@@ -253,11 +253,11 @@ class Search:
             return self.is_coincidence()
         return self.best.relative_error < TOO_CLOSE_FOR_NOISE or self.something_left()
 
-    def is_coincidence(self) -> bool:
-        """Say whether the best formula meets enough rows and is not exact for all that."""
-        best = self.best
-        enough = has_enough_rows(best.candidate, self.inputs[self.all_rows])
-        return best.met and not best.exact and enough
+    def is_coincidence(self, scored: Scored | None = None) -> bool:
+        """Say whether a formula, or the best, meets enough rows and is not exact for all that."""
+        one = scored or self.best
+        enough = has_enough_rows(one.candidate, self.inputs[self.all_rows])
+        return one.met and not one.exact and enough
 
     def add(self, candidate: Candidate, in_any_case: bool = False) -> None:
         """Score a candidate on the held-out rows and keep it."""
@@ -282,6 +282,11 @@ class Search:
             if better < relative:
                 candidate, relative, error = polished, better, better_error
                 met = self.meets(candidate)
+        if relative < ALMOST_MET and not met:
+            plain = self.met_without_tiny_terms(candidate)
+            if plain is not None:
+                candidate, met = plain, True
+                relative, error = self.errors_of(candidate)
         met = met or relative < self.accuracy
         size = candidate.complexity
         rows = self.all_rows
@@ -301,6 +306,17 @@ class Search:
             for simpler in rounder(candidate, self.data):
                 if self.meets(simpler):
                     self.add(simpler)
+
+    def met_without_tiny_terms(self, candidate: Candidate) -> Candidate | None:
+        """Return the formula without tiny terms if that meets the rows, with whole numbers first."""
+        data = self.data.rows(np.full(len(self.data.target), True))
+        for plain in without_tiny_terms(candidate, data.inputs):
+            free = free_constants(plain)
+            fitted = refitted(plain, data.inputs, data.target, free, data.weight)
+            for one in (with_whole_coefficients(plain), with_whole_coefficients(fitted), fitted):
+                if self.meets(one):
+                    return one.used_terms()
+        return None
 
     def allows(self, candidate: Candidate) -> bool:
         """Say whether a formula keeps to the limits and its units come out."""
@@ -378,42 +394,45 @@ class Search:
                     final[index] = fitted_on_all_rows(scored, *table, settle=True)
         self.final = with_undominated_first(final, len(rows))
 
-    def something_left(self) -> bool:
-        """Say whether what the best formula leaves can be predicted."""
-        best = self.best
-        if getattr(self, "_tested", None) is not best.candidate:
+    def something_left(self, scored: Scored | None = None) -> bool:
+        """Say whether what a formula, or the best one, leaves can be predicted."""
+        one = scored or self.best
+        if getattr(self, "_tested", None) is not one.candidate:
             rows = self.data.rows(np.full(len(self.data.target), True), 2_000)
-            residual = rows.target - best.candidate.predict(rows.inputs)
+            residual = rows.target - one.candidate.predict(rows.inputs)
             seed = self.seed % 2**31
             self._left = something_left(rows.inputs, rows.weight * residual, seed=seed) or any(
                 something_left(way.data(rows).inputs, residual / way.scale(rows.inputs), seed=seed)
                 for way in self.groups()[:1]
                 if len(way.exponents)
             )
-            self._tested = best.candidate  # last: an interrupt must not leave it half done
+            self._tested = one.candidate  # last: an interrupt must not leave it half done
         return self._left
 
-    def is_in_few_rows(self) -> bool:
-        """Say whether a few rows hold almost all that the best formula leaves, unlike noise."""
+    def is_in_few_rows(self, scored: Scored) -> bool:
+        """Say whether a few rows hold almost all that a formula leaves, unlike noise."""
         rows = self.all_rows
-        error = np.abs(self.target[rows] - self.best.candidate.predict(self.inputs[rows]))
+        error = np.abs(self.target[rows] - scored.candidate.predict(self.inputs[rows]))
         error = error if self.weight is None else error * self.weight[rows]
         return bool(np.median(error) < IN_FEW_ROWS * np.sqrt(np.mean(error**2)))
 
-    def status(self) -> Status:
-        """Say what the search ended with."""
-        best = self.best
-        if best.exact:
+    def status(self, scored: Scored | None = None) -> Status:
+        """Say what the search ended with.
+
+        Args:
+            scored: The formula that is taken; the best if not given.
+        """
+        one = scored or self.best
+        if one.exact:
             return "exact"
-        if self.is_coincidence():
+        if self.is_coincidence(one):
             return "approximate"
-        distinct = num_distinct(self.data.inputs, 10 * best.candidate.num_constants + 20)
-        if best.met or not can_be_tested(distinct, best.candidate.num_constants):
+        distinct = num_distinct(self.data.inputs, 10 * one.candidate.num_constants + 20)
+        if one.met or not can_be_tested(distinct, one.candidate.num_constants):
             return "undecided"
-        left = self.something_left()
-        left = left or self.is_in_few_rows()
-        if best.relative_error < TOO_CLOSE_FOR_NOISE or (left and best.relative_error < CLOSE):
+        left = self.something_left(one) or self.is_in_few_rows(one)
+        if one.relative_error < TOO_CLOSE_FOR_NOISE or (left and one.relative_error < CLOSE):
             return "approximate"
         if left:
             return "incomplete"
-        return "none" if 1 - best.relative_error**2 < LEAST_EXPLAINED else "noisy"
+        return "none" if 1 - one.relative_error**2 < LEAST_EXPLAINED else "noisy"

@@ -35,6 +35,8 @@ FEW_COEFFICIENTS = 10
 MOST_ROWS = 1_000
 # A coefficient that is so close to a whole number may be one.
 ALMOST_WHOLE = 1e-5
+# A term is tiny whose size is below this share of the largest one in its sum.
+TINY = 1e-9
 
 
 def rounding_loss(candidate: Candidate, data: Data) -> float:
@@ -198,3 +200,41 @@ def with_whole_coefficients(candidate: Candidate) -> Candidate:
     nearest = np.round(candidate.coefficients)
     close = np.abs(candidate.coefficients - nearest) < ALMOST_WHOLE
     return replace(candidate, coefficients=np.where(close, nearest, candidate.coefficients))
+
+
+def without_tiny_terms(candidate: Candidate, inputs: Array) -> Iterator[Candidate]:
+    """Yield a formula without the terms that are tiny beside others of their sum, if it has any.
+
+    A search ends with (1e11*a + 1e11*b + 0.3*c)/1e11 where a + b is meant. Each sum is divided by
+    one of its coefficients, the smallest or the largest one that stays.
+
+    Args:
+        candidate: The formula.
+        inputs: Rows, (row, in).
+
+    Example:
+        >>> long = Candidate(
+        ...     exponents=np.eye(2), coefficients=np.array([[3e12, 0.1], [0.0, 1e12]]),
+        ...     powers=np.array([1.0, -1.0]),
+        ... )
+        >>> next(without_tiny_terms(long, np.ones((3, 2)))).coefficients.tolist()
+        [[3.0, 0.0], [0.0, 1.0]]
+    """
+    with np.errstate(all="ignore"):
+        typical = np.sqrt(np.mean(candidate.terms(inputs) ** 2, axis=0))
+        sizes = np.abs(candidate.coefficients) * typical
+    tiny = (sizes < TINY * sizes.max(1, keepdims=True)) & (candidate.coefficients != 0)
+    if not tiny.any():
+        return
+    kept = np.where(tiny, 0.0, candidate.coefficients)
+    for choose in (np.min, np.max):
+        factor, coefficients = 1.0, kept.copy()
+        for row, power in zip(coefficients, candidate.powers, strict=True):
+            divisor = float(choose(np.abs(row[row != 0])))
+            row /= divisor
+            factor *= divisor**power
+        place = int(np.argmax(candidate.powers == 1))
+        power = float(candidate.powers[place])
+        coefficients[place] *= factor ** (1 / power)
+        if np.isfinite(coefficients).all():
+            yield replace(candidate, coefficients=coefficients, unrounded=None).used_terms()
