@@ -42,6 +42,10 @@ BATCH = 64
 EVERY_LENGTH, SHARE = "all lengths", "share_of_lengths"
 # "Little" is less than this share of the lengths; ten seeds that all succeed can tell that.
 LITTLE = 0.3
+CRITERION = (
+    "Success at a length: an error below the upper end of the reference network's one-sided 99 % "
+    "Student interval there. Sparsity error and solved-at are those of trainings that succeed."
+)
 OVER_LENGTHS = (
     "Over all lengths a training counts once, with the share of the tested lengths at which it "
     "succeeds; intervals are those of as many tosses of a coin."

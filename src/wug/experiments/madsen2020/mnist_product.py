@@ -12,6 +12,7 @@ References:
 from __future__ import annotations
 
 from wug.experiments.madsen2020._mnist import (
+    CRITERION,
     FITS,
     LITTLE,
     OVER_LENGTHS,
@@ -144,6 +145,7 @@ MEASURES = tuple(
     ),
     cells=cells_by_length,
     series="length",
+    criterion=CRITERION,
     row_units={
         "nac_mul_nmu": "nac_mul", "nac_mul_sigmoid": "nac_mul", "nmu_no_rz": "nmu",
         "nac_mul_nmu_no_rz": "nac_mul", "lstm": "recurrent_network", REFERENCE: "image_fold",

@@ -11,6 +11,7 @@ References:
 from __future__ import annotations
 
 from wug.experiments.madsen2020._mnist import (
+    CRITERION,
     FITS,
     OVER_LENGTHS,
     REFERENCE,
@@ -126,6 +127,7 @@ MEASURES = tuple(
     ),
     cells=cells_by_length,
     series="length",
+    criterion=CRITERION,
     row_units={
         "nac_add_rz": "nac_add", "nau_no_rz": "nau", "lstm": "recurrent_network",
         REFERENCE: "image_fold", "nau": "nau", "nac_add": "nac_add", "nalu": "nalu",
