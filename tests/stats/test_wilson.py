@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from wug.stats.wilson import newcombe_difference, wilson
+from wug.stats.wilson import newcombe_difference, wilson, wilson_of_shares
 
 counts = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 levels = st.floats(0.01, 0.999)
@@ -93,3 +93,12 @@ def test_impossible_counts(count):
         wilson(*count)
     with pytest.raises(ValueError, match="newcombe_difference: successes"):
         newcombe_difference(1, 2, *count)
+
+
+def test_shares_are_one_trial_each():
+    assert wilson_of_shares([1.0, 1.0, 0.0]) == wilson(2, 3)
+    fine = wilson_of_shares([0.25] * 8)
+    assert fine == wilson(2, 8) and fine.low < 0.25 < fine.high
+    assert wilson_of_shares([]).n == 0
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        wilson_of_shares([1.5])

@@ -102,6 +102,7 @@ def run(
     with console.status("loading torch"):
         from wug.report.table_text import print_table
         from wug.stats.comparison_table import make_table
+        from wug.stats.series_table import series_tables
         from wug.study.catalog import make_catalog
         from wug.study.experiment import RunOptions
         from wug.study.own_network import try_own
@@ -172,7 +173,11 @@ def run(
         make_catalog(plan, records, command, scale=scale, finished=finished.last_day())
     )
     table = make_table(finished)
-    print_table(finished, replace(table, with_published=True) if options.own else table)
+    print_table(
+        finished,
+        replace(table, with_published=True) if options.own else table,
+        further=tuple(series_tables(table, finished.catalog()).values()),
+    )
     for standing in standings(plan, records, options):
         print_standing(standing, table.measure)
     return 0

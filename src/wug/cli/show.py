@@ -71,12 +71,20 @@ def show(
     from wug.report.run_source import read_source
     from wug.stats.comparison_table import relative_to_baseline
     from wug.stats.measures import MeasureError
+    from wug.stats.series_table import BY_LEVEL, series_tables
 
     folder = find_results(run)
     opened = read_source(folder, run)
     other = None if against is None else read_source(find_results(against), against)
+    by_level: dict[str, ResultTable] = {}
     try:
-        table = table_beside(opened, other, measure=measure, legacy=legacy)
+        if other is None:
+            plain = table_beside(opened, None, measure=None, legacy=legacy)
+            by_level = series_tables(plain, opened.catalog)
+        if measure in by_level:
+            table = by_level.pop(str(measure))
+        else:
+            table = table_beside(opened, other, measure=measure, legacy=legacy)
     except MeasureError as error:
         raise UserError(f"show: {error}") from None
     if relative and table.baseline is None:
@@ -101,7 +109,9 @@ def show(
     else:
         if said := introduce(run, folder):
             print(said)
-        table_text.print_table(opened.run, table, claims=claims)
+        wanted = measure is None or measure in BY_LEVEL
+        further = tuple(by_level.values()) if wanted else ()
+        table_text.print_table(opened.run, table, further=further, claims=claims)
     for source in filter(None, (opened, other)):
         complain(source)
 

@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 from wug.stats.measures import MEASURES, Measure, MeasureError
 
 VERDICTS = ("held", "broken", "undecided")
-MOST_DIGITS = 9
+TEXTS = ("title", "command", "claim", "criterion")
+MOST_LETTERS = 60
+MOST_LEVEL = 1e9
+BY_LEVEL = ("solved_at", "sparsity")
 UNIT_TEXTS = ("name", "summary", "equation", "plain_equation")
 
 
@@ -54,9 +57,7 @@ def clean_catalog(raw: object) -> tuple[dict[str, Any], list[str]]:
         cleaned = (take(f"{name}[{i}]", item, clean) for i, item in enumerate(items or ()))
         return [item for item in cleaned if item is not None]
 
-    catalog: dict[str, Any] = {
-        name: take(name, raw[name], text) for name in ("title", "command", "claim") if name in raw
-    }
+    catalog: dict[str, Any] = {name: take(name, raw[name], text) for name in TEXTS if name in raw}
     if "finished" in raw:
         catalog["finished"] = take("finished", raw["finished"], day)
     for name in ("column_claims", "row_units"):
@@ -222,21 +223,52 @@ def claim(value: object) -> dict[str, Any]:
     }
 
 
+def level(value: object) -> int | float | str:
+    """Return a level: a number if it is written as one.
+
+    Example:
+        >>> level("20"), level("0.25"), level("[1,2)")
+        (20, 0.25, '[1,2)')
+    """
+    spelled = str(value)
+    if not isinstance(value, str | int) or not spelled or len(spelled) > MOST_LETTERS:
+        raise UnfitError("must have levels")
+    try:
+        number = float(spelled)
+    except ValueError:
+        return spelled
+    if not abs(number) < MOST_LEVEL:
+        return spelled
+    return int(number) if number.is_integer() else number
+
+
+def values_at(value: object) -> dict[str, list[float | None]]:
+    """Check the further measures at a level: each with its interval."""
+    given = mapping(value)
+    found = {}
+    for name in (name for name in BY_LEVEL if name in given):
+        numbers = list_of(given[name])
+        if len(numbers) != 3 or not all(number is None or usable(number) for number in numbers):
+            raise UnfitError("must have a value and its interval of each measure")
+        found[name] = [None if number is None else float(number) for number in numbers]
+    return found
+
+
 def series(value: object) -> dict[str, Any]:
     """Check the successes over a level."""
     given = mapping(value)
     rows = []
     for each in map(mapping, list_of(given.get("rows"))):
         numbers = [each.get(name) for name in ("successes", "trials", "low", "high")]
-        level = str(each.get("level"))
-        if not level.isdecimal() or len(level) > MOST_DIGITS or not all(map(usable, numbers)):
-            raise UnfitError("must have a whole number as level, and numbers")
+        if not all(map(usable, numbers)):
+            raise UnfitError("must have numbers")
         successes, trials, low, high = (float(number) for number in numbers)  # type: ignore[arg-type]
         if not 0 <= successes <= trials or trials < 1:
             raise UnfitError("must have no more successes than trials")
         rows.append(
-            {"row": texts("row", each.get("row")), "level": int(level), "low": low, "high": high,
-             "successes": int(successes), "trials": int(trials)}
+            {"row": texts("row", each.get("row")), "level": level(each.get("level")),
+             "low": low, "high": high, "successes": int(successes), "trials": int(trials),
+             "values": values_at(each.get("values") or {})}
         )  # fmt: skip
     return {"label": text(given.get("label")), "rows": rows}
 

@@ -9,7 +9,7 @@ from wug.report.charts import Chart
 from wug.report.levels import by_level, by_type
 from wug.report.page import PageKind
 from wug.report.run_source import RunSource
-from wug.report.series import success_series
+from wug.report.series import series_charts
 from wug.report.sources import Sources
 from wug.report.trainings import MOST_POINTS, MOST_STEPS, curves, solved_runs
 
@@ -39,7 +39,9 @@ def run_charts(source: RunSource) -> Iterator[Chart]:
     if solved is not None:
         yield solved
     yield from by_level(source)
-    for chart in (success_series(source), by_type(source)):
-        if chart is not None:
-            yield chart
+    for charts in series_charts(source).values():
+        yield from charts
+    kinds = by_type(source)
+    if kinds is not None:
+        yield kinds
     yield from curves(source, MOST_POINTS * FINER**2, MOST_STEPS * FINER)

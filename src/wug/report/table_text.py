@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -181,8 +181,17 @@ def cell_text(cell: TableCell | None, measure: Measure, between: str) -> Any:
     return text
 
 
-def print_table(run: Run, table: ResultTable, *, claims: bool = False) -> None:
-    """Print the table, how far it agrees with the published one, and the claims."""
+def print_table(
+    run: Run, table: ResultTable, *, further: Sequence[ResultTable] = (), claims: bool = False
+) -> None:
+    """Print the table, how far it agrees with the published one, and the claims.
+
+    Args:
+        run: Where it is from.
+        table: What is shown.
+        further: Tables below it, such as the successes by length.
+        claims: Whether to list the claims.
+    """
     from rich.console import Console
 
     console = Console()
@@ -196,6 +205,12 @@ def print_table(run: Run, table: ResultTable, *, claims: bool = False) -> None:
         console.print(to_rich(part, console.width))
     if table.note:
         console.print(f"[dim]{shown(table.note)}[/]")
+    for other in further:
+        console.print(f"\n{shown(other.measure.heading)}")
+        for part in fitting_parts(other, console):
+            console.print(to_rich(part, console.width))
+    if table.criterion and (further or table.counts_solved):
+        console.print(shown(table.criterion), highlight=False)
     agree, compared = table.agreement()
     if compared:
         console.print(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wug.records import Record, Run, group_by
-from wug.stats.measures import USUAL, Measure, find_measure
+from wug.stats.measures import USUAL, Measure, MeasureError, find_measure
 from wug.stats.runs import RunSummary
 
 Key = tuple[str, ...]
@@ -84,6 +84,8 @@ class ResultTable:
         chance: What guessing would get, by measure and column, where that is known.
         left_out: Cells that are not scored, and why, in words.
         learnt: From which share of right answers in distribution on a cell counts as learnt.
+        criterion: What success is where it is counted level by level, in words.
+        counts_solved: Whether its cells say how many trainings succeed.
     """
 
     title: str
@@ -100,6 +102,8 @@ class ResultTable:
     chance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     learnt: float | None = None
+    criterion: str = ""
+    counts_solved: bool = True
 
     @property
     def note(self) -> str:
@@ -223,7 +227,15 @@ def table_of(
     layout = catalog.get("layout") or plain_layout(records)
     fields = (*layout["rows"], layout["column"])
     shown = measure or layout.get("measure", "success")
+    criterion = str(catalog.get("criterion") or "")
     measures = measures_of(catalog, shown)
+    if criterion:
+        # What the task calls solved, and what is counted of such trainings alone, would mislead.
+        measures = tuple(m for m in measures if m.name != "success" and m.of != "solved")
+        if shown not in {m.name for m in measures}:
+            raise MeasureError(
+                f"{shown} is counted level by level here; nothing is yet, or can be compared."
+            )
     ours = summaries(records, fields, measures, legacy)
     unscored = {
         (*given["row"], given["column"]): given["why"] for given in catalog.get("left_out", ())
@@ -265,6 +277,8 @@ def table_of(
         measure=find_measure(shown, measures),
         baseline=layout.get("baseline"),
         chance=catalog.get("chance", {}),
+        criterion=criterion,
+        counts_solved=not criterion,
         left_out=tuple(f"{' '.join(key)}: {why}" for key, why in unscored.items()),
         learnt=layout.get("learnt"),
     )
@@ -324,7 +338,8 @@ def rows_of_data(table: ResultTable) -> Iterator[dict[str, Any]]:
     for cell in table.shown():
         data: dict[str, Any] = dict(zip(table.fields, cell.row, strict=True))
         data["column"] = cell.column
-        data["successes"] = cell.ours.successes if cell.ours else None
+        counted = cell.ours if table.counts_solved else None
+        data["successes"] = counted.successes if counted else None
         data["trials"] = cell.ours.trials if cell.ours else None
         for measure in (measure.name for measure in table.measures):
             if cell.ours is not None:

@@ -7,12 +7,13 @@ References:
 """
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 from wug.stats.interval import Estimate, check_confidence
 
 
-def wilson(successes: int, trials: int, confidence: float = 0.95) -> Estimate:
+def wilson(successes: float, trials: int, confidence: float = 0.95) -> Estimate:
     """Estimate a success rate with its Wilson score interval.
 
     Equation (wilson1927): the limits are the rates p at which the score test
@@ -43,6 +44,28 @@ def wilson(successes: int, trials: int, confidence: float = 0.95) -> Estimate:
     low = 0.0 if successes == 0 else center - spread
     high = 1.0 if successes == trials else center + spread
     return Estimate(rate, low, high, "wilson", trials)
+
+
+def wilson_of_shares(shares: Sequence[float], confidence: float = 0.95) -> Estimate:
+    """Estimate the mean of shares, one per trial, with the interval of as many tosses of a coin.
+
+    What lies between 0 and 1 varies at most as much as a coin of the same mean, so the interval
+    errs on the wide side. Shares that happen to be equal don't make it empty.
+
+    Args:
+        shares: One per trial, each from 0 to 1; without any the estimate is missing.
+        confidence: Confidence level.
+
+    Raises:
+        ValueError: If a share or the confidence makes no sense.
+
+    Example:
+        >>> wilson_of_shares([0.5, 0.5]) == wilson(1, 2)
+        True
+    """
+    if not all(0 <= share <= 1 for share in shares):
+        raise ValueError(f"wilson_of_shares: shares must lie between 0 and 1; got {shares!r}.")
+    return wilson(math.fsum(shares), len(shares), confidence)
 
 
 def newcombe_difference(
@@ -85,7 +108,7 @@ def newcombe_difference(
     return Estimate(difference, low, high, "newcombe", trials_a + trials_b)
 
 
-def _check_counts(caller: str, successes: int, trials: int) -> None:
+def _check_counts(caller: str, successes: float, trials: int) -> None:
     if not 0 <= successes <= trials:
         raise ValueError(
             f"{caller}: successes must lie between 0 and trials; "

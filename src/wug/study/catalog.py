@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,13 +10,17 @@ from wug.core import index
 from wug.core.registry import Entry
 from wug.records import SMOKE, Record, group_by
 from wug.sources.sequence_task import SequenceTask
+from wug.stats.interval import Estimate
 from wug.stats.measures import MEASURES, Measure, used_measures
 from wug.stats.runs import RunSummary
-from wug.study.claims import Cell, Table
+from wug.study.claims import Cell, Key, Table
 from wug.study.experiment import Experiment
 from wug.study.judgements import Judgement
 from wug.study.undecided import why_undecided
 from wug.training.plan import Registered
+
+# What a series has of the trainings that succeed.
+FURTHER = ("solved_at", "sparsity")
 
 
 def measured_cell(outcomes: Sequence[Mapping[str, Any]], own: Iterable[Measure] = ()) -> Cell:
@@ -29,15 +34,20 @@ def measured_cell(outcomes: Sequence[Mapping[str, Any]], own: Iterable[Measure] 
     return Cell(summary.successes, summary.trials, summary)
 
 
-def measured_table(experiment: Experiment, records: Sequence[Record]) -> Table:
-    """Return our own cells, for claims, under the keys of the published table."""
+def own_cells(experiment: Experiment, records: Sequence[Record]) -> dict[Key, Cell]:
+    """Return the cells of the table itself, under the keys of the published one."""
     fields = (*experiment.layout.rows, experiment.layout.column)
     cells = {}
     for key, runs in group_by(records, *fields).items():
         outcomes = [run.outcome for run in runs]
         cells[tuple(map(str, key))] = measured_cell(outcomes, experiment.measures)
+    return cells
+
+
+def measured_table(experiment: Experiment, records: Sequence[Record]) -> Table:
+    """Return our own cells, for claims."""
     further = {} if experiment.cells is None else experiment.cells(records)
-    return Table({**cells, **further})
+    return Table({**own_cells(experiment, records), **further})
 
 
 def as_json(judgement: Judgement) -> dict[str, Any]:
@@ -98,16 +108,46 @@ def describe_networks(experiment: Experiment) -> list[dict[str, Any]]:
 
 
 def success_series(experiment: Experiment, records: Sequence[Record]) -> dict[str, Any]:
-    """Return the successes of the further cells over their last label, with 95 % intervals."""
-    if not experiment.series or experiment.cells is None:
+    """Return the successes of cells over their last label, with 95 % intervals.
+
+    Of the trainings that succeed, also when they did and how sparse they are.
+    """
+    layout = experiment.layout
+    if experiment.series == layout.column:
+        cells: Mapping[Key, Cell] = own_cells(experiment, records)
+    elif experiment.series and experiment.cells is not None:
+        cells = experiment.cells(records)
+    else:
         return {}
     rows = [
         {"row": list(key[:-1]), "level": key[-1], "successes": cell.successes,
-         "trials": cell.trials, "low": cell["success"].low, "high": cell["success"].high}
-        for key, cell in experiment.cells(records).items()
+         "trials": cell.trials, "low": cell["success"].low, "high": cell["success"].high,
+         "values": {name: known_numbers(cell[name]) for name in FURTHER}}
+        for key, cell in sorted(cells.items(), key=lambda item: placed(experiment, item[0]))
         if cell.successes is not None
     ]  # fmt: skip
     return {"series": {"label": experiment.series, "rows": rows}} if rows else {}
+
+
+def known_numbers(estimate: Estimate) -> list[float | None]:
+    """Return a value and its interval, with nothing where they are none."""
+    numbers = (estimate.value, estimate.low, estimate.high)
+    return [number if math.isfinite(number) else None for number in numbers]
+
+
+def placed(experiment: Experiment, key: Key) -> tuple[list[int], float]:
+    """Return where a cell of a series stands: by the table's orders, or by a level's number."""
+    layout = experiment.layout
+    orders = [*zip(*layout.row_order, strict=True), layout.column_order]
+    places = [
+        order.index(label) if label in order else len(order)
+        for order, label in zip(orders, key[:-1], strict=False)
+    ]
+    try:
+        return places, float(key[-1])
+    except ValueError:
+        order = layout.column_order
+        return places, order.index(key[-1]) if key[-1] in order else len(order)
 
 
 def make_catalog(
@@ -171,5 +211,6 @@ def make_catalog(
         "units": describe_networks(experiment),
         **({"row_units": units} if units else {}),
         **({"problems": problems} if problems else {}),
+        **({"criterion": experiment.criterion} if experiment.criterion else {}),
         **(success_series(experiment, records) if judged else {}),
     }

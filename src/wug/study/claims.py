@@ -105,7 +105,8 @@ class Table:
         """Return the runs of several cells as one entry, missing if any of them is.
 
         The Wilson interval of pooled cells of unlike rates errs on the wide side: their sum varies
-        less than a binomial of their mean rate.
+        less than a binomial of their mean rate. The cells must hold trainings of their own: one
+        network that is tested several times is one trial (`wug.stats.wilson.wilson_of_shares`).
         """
         cells = [self.cells.get(key) for key in keys]
         present = [cell for cell in cells if cell is not None]

@@ -122,7 +122,9 @@ class Experiment:
         claims: The paper's statements as predicates.
         departures: Where this differs from the paper, one sentence each.
         cells: Makes further cells for claims out of the records.
-        series: What the last label of these is, if their successes are to be shown over it.
+        series: What the last label of these is, if their successes are to be shown over it; the
+            table's column if it is the table's own cells that are.
+        criterion: What success is, in words, where the further cells count it and not the task.
         title: For people.
         data_edition: Raised when the experiment draws other data than before; part of the settings.
         row_units: First field of a row -> key of the registered unit or model that it is a case of,
@@ -141,6 +143,7 @@ class Experiment:
     departures: tuple[str, ...] = ()
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
     series: str = ""
+    criterion: str = ""
     row_units: Mapping[str, str] = field(default_factory=dict)
     data_edition: int = 1
 

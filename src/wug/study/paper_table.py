@@ -58,7 +58,9 @@ class PaperTable:
         successes: Published successes that are no part of the table, for claims alone.
         cells: Makes further cells for claims out of the records.
         series: What the further cells' last label is, such as a length: their successes are shown
-            as curves over it.
+            as curves over it. If it is the label of the columns, the table's own cells are.
+        criterion: What success is, in words, where the further cells count it and not the task:
+            what the task calls solved is shown nowhere then.
         row_units: First label -> key of the unit or model that it is a case of.
         measures: Of its own, beside those that all experiments know or in their stead.
         measure: Name of what the table shows unless told otherwise (`wug.stats.measures`).
@@ -92,6 +94,7 @@ class PaperTable:
     successes: Mapping[Key, int] = field(default_factory=dict)
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
     series: str = ""
+    criterion: str = ""
     row_units: Mapping[str, str] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
     measure: str = "success"
@@ -218,6 +221,7 @@ class _Chosen:
             departures=self._departures(),
             cells=table.cells,
             series=table.series,
+            criterion=table.criterion,
             row_units={**self._models(), **table.row_units},
             data_edition=table.data_edition,
         )

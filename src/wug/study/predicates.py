@@ -92,6 +92,16 @@ def larger(first: Entry, second: Entry, measure: str, factor: float = 1.0) -> Ju
     return Judgement(_positive(difference), (_both(first, second, measure),))
 
 
+def within(first: Entry, second: Entry, measure: str, margin: float) -> Judgement:
+    """Judge whether two entries are less than `margin` apart in a measure."""
+    difference = _difference(first[measure], second[measure])
+    verdict = decide(
+        -margin < difference.low and difference.high < margin,
+        difference.low >= margin or difference.high <= -margin,
+    )
+    return Judgement(verdict, (_both(first, second, measure),))
+
+
 def at_most(entry: Entry, bound: float, measure: str) -> Judgement:
     """Judge whether a measure is `bound` or less."""
     value = entry[measure]

@@ -9,14 +9,20 @@ from scipy import stats
 
 from wug.core import index
 from wug.experiments.madsen2020._mnist import (
+    as_many_lengths,
     cells_by_length,
     fits,
     look_inside,
+    more_lengths,
+    over_lengths,
     solved_at,
     upper_bound,
 )
+from wug.experiments.madsen2020.mnist_product import CLAIMS, RIVALS
 from wug.models.image_fold import ImageFold
 from wug.records import Record
+from wug.stats.wilson import wilson
+from wug.study.claims import Table
 from wug.study.experiment import RunOptions
 from wug.tasks.perception.digit_sequences import DigitSequences
 
@@ -60,6 +66,58 @@ def test_success_is_counted_length_by_length():
 
 def test_without_a_reference_nothing_is_counted():
     assert cells_by_length([record("nmu", 0, (1.0, 5.0))]) == {}
+
+
+def by_seed(model, good, num_seeds=5, lengths=13):
+    """Return trainings of which so many succeed at all lengths, and the others at none."""
+    records = []
+    for seed in range(num_seeds):
+        one = record(model, seed, (0.0, 0.0))
+        errors = {str(n): 0.5 if seed < good else 9.0 for n in range(1, lengths + 1)}
+        one.outcome["groups"]["selected"]["test"]["error"] = errors
+        records.append(one)
+    return records
+
+
+def reference(num_seeds=5):
+    """Return references whose errors are around 1 at all lengths."""
+    records = by_seed("reference", 0, num_seeds)
+    for seed, one in enumerate(records):
+        errors = one.outcome["groups"]["selected"]["test"]["error"]
+        errors.update({length: 1.0 + seed / 10 for length in errors})
+    return records
+
+
+@pytest.mark.parametrize(
+    "ours, theirs, num_seeds, verdict",
+    [(3, 2, 5, "undecided"), (5, 0, 5, "held"), (5, 4, 5, "undecided"), (60, 40, 100, "held")],
+)
+def test_a_network_counts_once_over_all_lengths(ours, theirs, num_seeds, verdict):
+    records = reference() + by_seed("nmu", ours, num_seeds) + by_seed("nalu", theirs, num_seeds)
+    table = Table(cells_by_length(records))
+    assert table.at("nmu", "product", "13").cell.successes == ours
+    assert more_lengths(table, "nmu", "nalu", "product").verdict.value == verdict
+    share = over_lengths(table, "nmu", "product")["share_of_lengths"]
+    expected = wilson(ours, num_seeds)
+    assert (share.value, share.low, share.high) == (expected.value, expected.low, expected.high)
+    claims = {claim.key: claim for claim in CLAIMS}
+    assert claims["nmu_outperforms_nalu"].evaluate(table).verdict.value == verdict
+
+
+@pytest.mark.parametrize(
+    "ours, theirs, num_seeds, verdict",
+    [(5, 5, 5, "undecided"), (10, 10, 10, "held"), (10, 0, 10, "broken"), (4, 5, 5, "undecided")],
+)
+def test_little_is_a_margin(ours, theirs, num_seeds, verdict):
+    records = reference() + by_seed("nmu", ours, num_seeds) + by_seed("nalu", theirs, num_seeds)
+    table = Table(cells_by_length(records))
+    assert as_many_lengths(table, "nmu", "nalu", "product").verdict.value == verdict
+
+
+def test_all_rows_of_the_claims_are_trained():
+    experiment = index.get("experiment", "madsen2020.mnist_product")(RunOptions(scale="laptop"))
+    trained = {lot.variants[0].labels["model"] for lot in experiment.lots}
+    assert trained >= {"reference", "nmu", *RIVALS, "nmu_no_rz", "nac_mul_nmu_no_rz"}
 
 
 def test_fit_of_the_cnn():

@@ -8,7 +8,7 @@ cell that is right from the start.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,10 @@ from wug.records import Record, group_by
 from wug.sources.pictures import part_of
 from wug.stats.measures import MEASURES, Measure, lookup
 from wug.stats.runs import estimate
+from wug.stats.wilson import wilson_of_shares
 from wug.study.claims import Cell, Entry, Key, Table
+from wug.study.judgements import Judgement
+from wug.study.predicates import larger, within
 from wug.study.trainings import Run, Training, registered
 from wug.tasks.perception.digit_sequences import DigitSequences
 from wug.training.plan import Plan
@@ -35,6 +38,18 @@ CONFIDENCE = 0.99
 # Pictures that the fit of the CNN's numbers is measured on.
 NUM_FITTED = 2_000
 BATCH = 64
+# The key of a cell that has, per training, the share of the tested lengths at which it succeeds.
+EVERY_LENGTH, SHARE = "all lengths", "share_of_lengths"
+# "Little" is less than this share of the lengths; ten seeds that all succeed can tell that.
+LITTLE = 0.3
+CRITERION = (
+    "Success at a length: an error below the upper end of the reference network's one-sided 99 % "
+    "Student interval there. Sparsity error and solved-at are those of trainings that succeed."
+)
+OVER_LENGTHS = (
+    "Over all lengths a training counts once, with the share of the tested lengths at which it "
+    "succeeds; intervals are those of as many tosses of a coin."
+)
 
 # What the CNN in front makes of a digit, beside what all experiments measure.
 FITS = (
@@ -137,7 +152,8 @@ def solved_at(record: Record, bound: float) -> float:
 def cells_by_length(records: Sequence[Record]) -> dict[Key, Cell]:
     """Return how many trainings succeed at each length: (model, operation, length) -> cell.
 
-    Sparsity error and step of solution are those of the trainings that succeed there.
+    Sparsity error and step of solution are those of the trainings that succeed there. The cell of
+    `EVERY_LENGTH` has the mean share of the lengths at which a training succeeds.
     """
     groups = group_by(records, "model", "operation")
     cells: dict[Key, Cell] = {}
@@ -146,11 +162,13 @@ def cells_by_length(records: Sequence[Record]) -> dict[Key, Cell]:
         ends = [float(run.curves["ood_validation"][-1]) for run in reference]
         ood_bound = upper_bound(ends)
         lengths = lookup(runs[0].outcome, "groups.selected.test.error") or {}
+        succeeds: dict[str, list[bool]] = {}
         for length in lengths:
             bound = upper_bound([error_at(run, length) for run in reference])
             if math.isnan(bound):
                 continue
-            good = [run for run in runs if error_at(run, length) < bound]
+            succeeds[length] = [error_at(run, length) < bound for run in runs]
+            good = [run for run, good in zip(runs, succeeds[length], strict=True) if good]
             sparsities = [lookup(run.outcome, "observed.sparsity") for run in good]
             steps = [step for run in good if math.isfinite(step := solved_at(run, ood_bound))]
             values = {
@@ -161,13 +179,28 @@ def cells_by_length(records: Sequence[Record]) -> dict[Key, Cell]:
                 "solved_at": estimate(MEASURES["solved_at"], [float(step) for step in steps]),
             }
             cells[str(model), str(operation), str(length)] = Cell(len(good), len(runs), values)
+        if succeeds:
+            shares = [sum(each) / len(each) for each in zip(*succeeds.values(), strict=True)]
+            values = {SHARE: wilson_of_shares(shares)}
+            cells[str(model), str(operation), EVERY_LENGTH] = Cell(None, len(runs), values)
     return cells
 
 
-def over_lengths(table: Table, model: str, operation: str, lengths: Iterable[int]) -> Entry:
-    """Return the successes of a model at several lengths as one entry."""
-    keys = [(model, operation, str(length)) for length in lengths]
-    return table.pooled(f"{model} over lengths", keys)
+def over_lengths(table: Table, model: str, operation: str) -> Entry:
+    """Return the trainings of a model, each with the share of lengths at which it succeeds."""
+    return table.at(model, operation, EVERY_LENGTH)
+
+
+def more_lengths(table: Table, first: str, second: str, operation: str) -> Judgement:
+    """Judge whether the first model succeeds at a larger share of the lengths."""
+    ours, theirs = (over_lengths(table, model, operation) for model in (first, second))
+    return larger(ours, theirs, SHARE)
+
+
+def as_many_lengths(table: Table, first: str, second: str, operation: str) -> Judgement:
+    """Judge whether two models succeed at nearly the same share of the lengths."""
+    ours, theirs = (over_lengths(table, model, operation) for model in (first, second))
+    return within(ours, theirs, SHARE, LITTLE)
 
 
 def batch_size(run: Run, laptop: int) -> int:

@@ -12,21 +12,25 @@ References:
 from __future__ import annotations
 
 from wug.experiments.madsen2020._mnist import (
+    CRITERION,
     FITS,
+    LITTLE,
+    OVER_LENGTHS,
     REFERENCE,
     Network,
+    as_many_lengths,
     batch_size,
     cells_by_length,
     evaluate_every,
-    over_lengths,
+    more_lengths,
     training,
 )
 from wug.stats.measures import Measure
 from wug.study.claims import Claim
 from wug.study.experiment import Size
 from wug.study.judgements import all_of
-from wug.study.paper_table import PaperTable, below_paper
-from wug.study.predicates import better, less_sparse, most_succeed, same_rate
+from wug.study.paper_table import PaperTable
+from wug.study.predicates import less_sparse, most_succeed
 from wug.study.trainings import Run, Training
 from wug.tasks.perception.digit_sequences import DigitSequences
 
@@ -44,7 +48,6 @@ NETWORKS = {
     "nmu_no_rz": Network(cell="nmu", sparse=True),
     "nac_mul_nmu_no_rz": Network(cell="nac_mul", options={"weight": "linear"}, sparse=True),
 }
-SELDOM = ("nac_mul_sigmoid", "nac_mul_nmu_no_rz")
 TRAINED, LONGEST = 2, 20
 # All lengths from 1 to 20 at paper scale.
 LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, LONGEST)
@@ -72,31 +75,20 @@ CLAIMS: tuple[Claim, ...] = (
         "nmu_outperforms",
         "Over all lengths NMU succeeds more often than NAC•, its variants, NALU and LSTM.",
         "madsen2020, section 5, of figure 4",
-        lambda t: all_of(
-            better(
-                over_lengths(t, "nmu", PRODUCT, LENGTHS), over_lengths(t, rival, PRODUCT, LENGTHS)
-            )
-            for rival in RIVALS
-        ),
+        lambda t: all_of(more_lengths(t, "nmu", rival, PRODUCT) for rival in RIVALS),
     ),
     Claim(
         "nmu_outperforms_nalu",
         "Over all lengths NMU succeeds more often than NALU.",
         "mistry2022, section 8.2",
-        lambda t: better(
-            over_lengths(t, "nmu", PRODUCT, LENGTHS), over_lengths(t, "nalu", PRODUCT, LENGTHS)
-        ),
+        lambda t: more_lengths(t, "nmu", "nalu", PRODUCT),
     ),
     Claim(
         "rz_changes_little_in_success",
-        "Over all lengths NMU and NAC•,NMU succeed as often without R_z.",
+        "Over all lengths NMU and NAC•,NMU succeed nearly as often without R_z.",
         ABLATION,
         lambda t: all_of(
-            same_rate(
-                over_lengths(t, model, PRODUCT, LENGTHS),
-                over_lengths(t, f"{model}_no_rz", PRODUCT, LENGTHS),
-            )
-            for model in ("nmu", "nac_mul_nmu")
+            as_many_lengths(t, model, f"{model}_no_rz", PRODUCT) for model in ("nmu", "nac_mul_nmu")
         ),
     ),
     Claim(
@@ -126,7 +118,6 @@ MEASURES = tuple(
     rows=NETWORKS,
     columns=(PRODUCT,),
     stream=("operation",),
-    usual=below_paper(model=[m for m in NETWORKS if m not in SELDOM]),
     scales={
         "smoke": Size(seeds=2, steps=10, streams="independent"),
         "laptop": Size(seeds=5, steps=10_000, streams="independent"),
@@ -137,6 +128,8 @@ MEASURES = tuple(
     },
     claims=CLAIMS,
     departures=(
+        OVER_LENGTHS,
+        f"Trainings succeed nearly as often if these shares are less than {LITTLE} apart.",
         "The reference's bound has the degrees of freedom of its own seeds; the authors' scripts "
         "have 8 for any number of them, and leave out three of ten seeds of the reference by hand.",
         "The error at a length is that of the last value; weights are chosen on validation "
@@ -148,11 +141,11 @@ MEASURES = tuple(
         "Below paper scale there are 10,000 steps of 16 sequences, 6.5 epochs instead of a "
         "thousand (after one epoch NMU's weights are still between 0.5 and 0.9), the penalty's "
         "ramp goes from half to three quarters of them, tests have 13 of the 20 lengths and 1,000 "
-        "digits of each; NAC•,σ and NAC•,NMU without R_z are trained only if --only names them. "
-        "Smoke trains on patterns that need no files.",
+        "digits of each. Smoke trains on patterns that need no files.",
     ),
     cells=cells_by_length,
     series="length",
+    criterion=CRITERION,
     row_units={
         "nac_mul_nmu": "nac_mul", "nac_mul_sigmoid": "nac_mul", "nmu_no_rz": "nmu",
         "nac_mul_nmu_no_rz": "nac_mul", "lstm": "recurrent_network", REFERENCE: "image_fold",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 
@@ -24,12 +25,13 @@ from wug.report.mask_records import masked_cells
 from wug.report.page import Page, PageKind, attempted, duration, facts
 from wug.report.papers import papers_of
 from wug.report.run_source import RunSource
-from wug.report.series import success_series
+from wug.report.series import is_swept, series_charts
 from wug.report.sources import Sources, unit_page
 from wug.report.table_text import formulas
 from wug.report.trainings import curves, solved_runs
 from wug.stats.comparison_table import rows_of_data
 from wug.stats.measures import Measure
+from wug.stats.series_table import series_tables
 
 MOST_LETTERS = 4000
 
@@ -108,24 +110,28 @@ def head(run: RunSource, siblings: tuple[RunSource, ...], code: str, paper: Mark
 
 def results(run: RunSource) -> Markup:
     """Return the charts of the table, one group for each measure, and all numbers."""
-    found = measures(run.table)
-    if not found:
+    curves = series_charts(run)
+    groups = []
+    for measure in measures(run.table):
+        # Curves over what was swept say what maps of the same cells say, and more.
+        own = curves.pop(measure.name, []) if is_swept(run) else []
+        groups.append((measure.title, own or shown(run, measure)))
+    further = [(charts[0].title, charts) for charts in curves.values()]
+    # Where success is counted by length, it comes first.
+    groups = [*further, *groups] if run.table.criterion else [*groups, *further]
+    if not groups:
         return Markup()
-    groups = [
-        tag(
-            "div",
-            [chart.to_html() for chart in shown(run, measure)],
-            class_="beside",
-            data_title=measure.title,
-        )
-        for measure in found
+    tabs = [
+        tag("div", [chart.to_html() for chart in charts], class_="beside", data_title=title)
+        for title, charts in groups
     ]
     return tag(
         "section",
         tag("h2", "Ours beside the published numbers" if run.table.has_comparison else "Results"),
-        tag("div", groups, class_="tabs", aria_label="Measure"),
+        tag("p", run.table.criterion, class_="soft") if run.table.criterion else None,
+        tag("div", tabs, class_="tabs", aria_label="Measure"),
         tag("p", run.table.note, class_="soft") if run.table.note else None,
-        tag("details", tag("summary", "All cells"), cells(run)),
+        tag("details", tag("summary", "All cells"), cells(run), cells_by_level(run)),
     )
 
 
@@ -144,7 +150,7 @@ def cells(run: RunSource) -> Markup:
         line: list[object] = [
             label([data[field] for field in run.table.fields]),
             data["column"],
-            "" if data["trials"] is None else f"{data['successes']} of {data['trials']}",
+            "" if data["successes"] is None else f"{data['successes']} of {data['trials']}",
         ]
         for measure in run.table.measures:
             for who in ("", "published_"):
@@ -164,6 +170,33 @@ def cells(run: RunSource) -> Markup:
         caption="All cells",
         numeric=[place for place, i in enumerate(kept) if 2 <= i < len(headings) - 2],
         name="cells",
+    )
+
+
+def cells_by_level(run: RunSource) -> Markup:
+    """Return what is counted by length or another level, by a criterion of the experiment's own."""
+    tables = series_tables(run.table, run.catalog)
+    if not tables:
+        return Markup()
+    lines = []
+    further = [table.measure for name, table in tables.items() if name != "success"]
+    for (row, column), cell in tables["success"].cells.items():
+        runs = cell.ours
+        if runs is None:
+            continue
+        values = ((measure, runs[measure.name].value) for measure in further)
+        lines.append(
+            [label(row), column, f"{runs.successes} of {runs.trials}",
+             *("" if math.isnan(value) else measure.text(value) for measure, value in values)]
+        )  # fmt: skip
+    by = str(run.catalog["series"]["label"])
+    titles = [measure.title.lower() for measure in further]
+    return data_table(
+        ["row", by, "success", *titles],
+        lines,
+        caption=f"Success by {by}",
+        numeric=range(1, 3 + len(titles)),
+        name="levels",
     )
 
 
@@ -192,8 +225,8 @@ def found_formulas(run: RunSource) -> Markup:
 def trainings(run: RunSource) -> Markup:
     """Return when trainings were solved, how far networks get, and the learning curves."""
     solved, levels, lines = solved_runs(run), list(by_level(run)), list(curves(run))
-    further = (success_series(run), by_type(run))
-    levels += [chart for chart in further if chart is not None]
+    kinds = by_type(run)
+    levels += [] if kinds is None else [kinds]
     if solved is None and not levels and not lines:
         return Markup()
     return tag(

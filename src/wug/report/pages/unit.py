@@ -46,10 +46,12 @@ def index(pages: Sequence[tuple[str, Mapping[str, Any], Cells]]) -> Markup:
     """Return the list of all."""
     rows = []
     for key, entry, cells in pages:
-        solved = sum(cell.ours.successes for _, cell in cells if cell.ours)
-        trials = sum(cell.ours.trials for _, cell in cells if cell.ours)
+        runs = [(run, cell.ours) for run, cell in cells if cell.ours]
+        trials = sum(ours.trials for _, ours in runs)
+        counted = [ours for run, ours in runs if run.table.counts_solved]
+        solved, tried = (sum(getattr(one, n) for one in counted) for n in ("successes", "trials"))
         experiments = len({run.experiment for run, _ in cells})
-        share = f"{100 * solved / trials:.0f} %" if trials else ""
+        share = f"{100 * solved / tried:.0f} %" if tried else ""
         rows.append(
             (
                 tag("a", entry.get("name") or key, href=unit_page(key)),
@@ -57,7 +59,7 @@ def index(pages: Sequence[tuple[str, Mapping[str, Any], Cells]]) -> Markup:
                 entry.get("summary", ""),
                 experiments or "",
                 f"{trials:,}" if trials else "",
-                tag("td", share, class_="number", data_sort=solved / trials if trials else -1),
+                tag("td", share, class_="number", data_sort=solved / tried if tried else -1),
             )
         )
     headings = ("name", "kind", "what it is", "experiments", "trainings", "solved")
