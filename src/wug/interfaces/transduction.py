@@ -39,7 +39,7 @@ def teaches_end(task: Any) -> bool:
 
 def is_literal(task: Any) -> bool:
     """Say whether an answer of a task is right only if it is the target, token by token."""
-    return getattr(task, "literal", True)
+    return bool(getattr(task, "literal", True))
 
 
 def write(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from wug.core import index
 from wug.core.registry import Entry
 from wug.records import SMOKE, Record, group_by
 from wug.sources.sequence_task import SequenceTask
+from wug.stats.interval import Estimate
 from wug.stats.measures import MEASURES, Measure, used_measures
 from wug.stats.runs import RunSummary
-from wug.study.claims import Cell, Table
+from wug.study.claims import Cell, Key, Table
 from wug.study.experiment import Experiment
 from wug.study.judgements import Judgement
-from wug.study.undecided import why_undecided
+from wug.study.undecided import Never, why_undecided
 from wug.training.plan import Registered
 
 
@@ -30,14 +32,38 @@ def measured_cell(outcomes: Sequence[Mapping[str, Any]], own: Iterable[Measure] 
 
 
 def measured_table(experiment: Experiment, records: Sequence[Record]) -> Table:
-    """Return our own cells, for claims, under the keys of the published table."""
+    """Return our own cells, for claims, under the keys of the published table.
+
+    Those of stand-in data are not among them; printed ones that nobody trains are, as they are.
+    """
+    fields = (*experiment.layout.rows, experiment.layout.column)
+    records = [
+        record for record in records
+        if tuple(str(record.key.get(name)) for name in fields) not in experiment.substituted
+    ]  # fmt: skip
+    return Table({**own_cells(experiment, records), **taken_as_printed(experiment.reported)})
+
+
+def taken_as_printed(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
+    """Return printed cells with numbers that are exact."""
+    return {
+        key: replace(cell, values={
+            name: Estimate(*(number.value,) * 3, "exact", cell.trials)
+            for name, number in cell.values.items()
+        })
+        for key, cell in cells.items()
+    }  # fmt: skip
+
+
+def own_cells(experiment: Experiment, records: Sequence[Record]) -> dict[Key, Cell]:
+    """Return the cells of some records, with the further ones that claims need."""
     fields = (*experiment.layout.rows, experiment.layout.column)
     cells = {}
     for key, runs in group_by(records, *fields).items():
         outcomes = [run.outcome for run in runs]
         cells[tuple(map(str, key))] = measured_cell(outcomes, experiment.measures)
     further = {} if experiment.cells is None else experiment.cells(records)
-    return Table({**cells, **further})
+    return {**cells, **further}
 
 
 def as_json(judgement: Judgement) -> dict[str, Any]:
@@ -130,6 +156,7 @@ def make_catalog(
     """
     judged = scale != SMOKE
     ours = measured_table(experiment, records) if judged else Table({})
+    never = Never(experiment.reported, experiment.substituted)
     named = {experiment.layout.measure, *(name for cell in experiment.published for name in cell)}
     used = used_measures((record.outcome for record in records), named, experiment.measures)
     layout, tested, units = experiment.layout, tested_claims(experiment), row_units(experiment)
@@ -146,6 +173,7 @@ def make_catalog(
             "column_order": list(layout.column_order),
             "measure": layout.measure,
             "baseline": layout.baseline,
+            **({"reported": [list(row) for row in layout.reported]} if layout.reported else {}),
         },
         "measures": [measure.to_json() for measure in used],
         "published": [dict(cell) for cell in experiment.published],
@@ -156,7 +184,11 @@ def make_catalog(
                 "source": claim.source,
                 "ours": {
                     **as_json(claim.evaluate(ours)),
-                    **({"open": why} if (why := why_undecided(claim, ours)) and judged else {}),
+                    **(
+                        {"open": why}
+                        if (why := why_undecided(claim, ours, never)) and judged
+                        else {}
+                    ),
                 },
                 "published": as_json(claim.evaluate(experiment.published_table)),
             }

@@ -93,6 +93,7 @@ class Layout:
         column_order: The columns in order.
         measure: Name of what the table shows unless told otherwise (`wug.stats.measures`).
         baseline: Row that errors are relative to, by the value of its first field.
+        reported: Rows that nobody trains: printed numbers of others, shown beside ours.
     """
 
     rows: tuple[str, ...]
@@ -101,6 +102,7 @@ class Layout:
     column_order: tuple[str, ...]
     measure: str = "success"
     baseline: str | None = None
+    reported: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +117,9 @@ class Experiment:
         published: The published cells as plain JSON: the key's fields, and for each measure its
             value, plus, minus and source.
         published_table: The same for claims.
+        reported: Printed cells that nobody trains: claims take them at face value in our table.
+        substituted: Cell -> what its data stands in for. Our numbers of such cells can't be
+            compared with printed ones, and decide no claim.
         measures: Of its own, beside those that all experiments know or in their stead.
         claims: The paper's statements as predicates.
         departures: Where this differs from the paper, one sentence each.
@@ -133,6 +138,8 @@ class Experiment:
     layout: Layout
     published: Sequence[Mapping[str, Json]] = ()
     published_table: Table = field(default_factory=lambda: Table({}, exact=True))
+    reported: Mapping[Key, Cell] = field(default_factory=dict)
+    substituted: Mapping[Key, str] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
     claims: tuple[Claim, ...] = ()
     departures: tuple[str, ...] = ()
