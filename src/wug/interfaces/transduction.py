@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -58,10 +59,9 @@ def write(
         source (row, seq), source_lengths (row,) -> (row, max_length), the end token from where a
         sequence ended.
     """
-    decode: Any = getattr(network, "decode", None)
+    decode: Callable[..., Tensor] | None = getattr(network, "decode", None)
     if decode is not None:
-        written: Tensor = decode(source, source_lengths, max_length)
-        return written
+        return decode(source, source_lengths, max_length)
 
     def step(fed: Tensor) -> Tensor:
         return Output.of(network(source, source_lengths, fed)).answer[:, -1]

@@ -106,7 +106,7 @@ def choose_engine(lot: Lot) -> Literal["stacked", "single"]:
     Raises:
         UserError: The plan asks for an engine that can't train the lot.
     """
-    asked = lot.plan.engine
+    asked = "single" if lot.observes == "last" else lot.plan.engine
     # What is right only in meaning is written in full to be judged, which depends on values.
     literal = getattr(lot.task, "literal", True)
     stacks = lot.plan.stacks() and literal

@@ -1,6 +1,7 @@
 """SLOG with the encoder-decoders of csordas2023: 17 structures that training lacks.
 
-The cells: (model, set), with what li2023 and two later papers report beside them. Records have every type by itself.
+The cells: (model, set), with what li2023 and two later papers report beside them. Records have
+every type by itself.
 
 References:
     li2023, csordas2023
