@@ -6,7 +6,9 @@ from itertools import pairwise
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
+from wug.core.errors import UserError
 from wug.core.schedules import Constant
 from wug.functional.transduction import oracle_match, outcomes
 from wug.interfaces.transduction import TRANSDUCTION
@@ -127,3 +129,55 @@ def test_the_right_answer_is_told_where_the_task_knows_it(text, truth, monkeypat
     answer = TRANSDUCTION.ask(replace(Echo()), network(9.0), f" {text} ")
     assert (answer["problem"], answer["prediction"], answer["answer"]) == (text, "", truth)
     assert answer["tokens"] == Echo().encode_source(text)
+
+
+@dataclass(frozen=True)
+class AnyOrder(PairTask):
+    """Write the letters of a sequence in any order."""
+
+    source_tokens = target_tokens = ("a", "b", "c")
+
+    def pairs(self, split):
+        return [Pair(text, text, "all") for text in ("a b", "a c c", "b", "c a")]
+
+    def same(self, answer, target):
+        return sorted(answer.split()) == sorted(target.split())
+
+
+class Backwards(nn.Module):
+    """Writes a source backwards, whatever it was fed, and a letter more where it begins with c."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, source, source_lengths, fed):
+        rows = []
+        for ids, length in zip(source.tolist(), source_lengths.tolist(), strict=True):
+            said = [*reversed(ids[:length]), *([1] if ids[0] == 2 else [])]
+            rows.append((said + [3] * fed.shape[1])[: fed.shape[1]])
+        return F.one_hot(torch.tensor(rows), 4) * self.scale
+
+
+def test_what_means_the_same_is_right_where_the_task_says_so():
+    task = AnyOrder()
+    assert not task.literal and Echo().literal
+    found = TRANSDUCTION.each(task, Backwards(), task.examples("test").to_batch())
+    assert found["accuracy"].tolist() == [True, True, True, False]
+    assert found["oracle_accuracy"].tolist() == [True, True, True, False]
+    assert found["wrote_wrongly"].tolist() == [False, False, False, True]
+    literal = TRANSDUCTION.each(Echo(), Backwards(), task.examples("test").to_batch())
+    assert literal["accuracy"].tolist() == [False, False, True, False]
+
+
+def test_tasks_that_judge_whole_answers_are_trained_one_by_one():
+    options = {"features": 8, "hidden_features": 8, "num_heads": 2, "num_layers": 1}
+    found = train("encoder_decoder", AnyOrder(), steps=2, options=options, seeds=2)
+    assert [result.outcome["engine"] for result in found] == ["single", "single"]
+    with pytest.raises(UserError, match="judges whole answers; name the single engine"):
+        train("encoder_decoder", AnyOrder(), steps=2, options=options, engine="stacked")
+
+
+def test_a_network_without_decode_answers_by_repeated_passes():
+    answer = TRANSDUCTION.ask(Echo(), Backwards(), "a b")
+    assert (answer["prediction"], answer["problem"]) == ("b a", "a b")

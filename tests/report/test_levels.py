@@ -1,5 +1,6 @@
 """Right answers and steps by length or depth, from records that may hold anything."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,3 +74,16 @@ def test_groups_with_names_have_a_chart_of_their_own(tmp_path: Path) -> None:
 def test_without_named_groups_there_is_none(tmp_path: Path) -> None:
     charts(tmp_path, {"levels": LEVELS})
     assert by_type(find_sources([tmp_path]).runs[0]) is None
+
+
+def test_tables_of_the_last_weights_have_charts_of_these(tmp_path: Path) -> None:
+    by_split = {which: {"test": {"accuracy": {"3": value}}}
+                for which, value in (("selected", 0.5), ("final", 0.25))}  # fmt: skip
+    outcome = {"schema": 2, "groups": by_split}
+    (shown,) = charts(tmp_path / "selected", outcome).values()
+    assert shown.rows[0][-1] == 0.5 and shown.about.endswith("did best on OOD validation.")
+    layout = {"rows": ["model"], "column": "length", "row_order": [], "column_order": [],
+              "measure": "final.test.accuracy"}  # fmt: skip
+    source = find_sources([tmp_path / "selected"]).runs[0]
+    (shown,) = by_level(replace(source, catalog={**source.catalog, "layout": layout}))
+    assert shown.rows[0][-1] == 0.25 and shown.about.endswith("of the last weights, as in the table.")

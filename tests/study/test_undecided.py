@@ -4,8 +4,8 @@ import pytest
 
 from wug.stats.interval import Estimate
 from wug.study.claims import Cell, Claim, Table
-from wug.study.predicates import better, error_below, full_success
-from wug.study.undecided import many_times, why_undecided
+from wug.study.predicates import better, error_below, full_success, larger
+from wug.study.undecided import Never, many_times, why_undecided
 
 BETTER = Claim("b", "A beats B.", "none", lambda t: better(t.at("a"), t.at("b")))
 
@@ -63,3 +63,20 @@ def test_intervals_shrink_with_the_root() -> None:
     cell = many_times(Cell(2, 4, {"error": Estimate(1.0, 0.8, 1.4, "given", 4)}), 4)
     assert cell.trials == 16 and cell.successes == 8
     assert (cell["error"].low, cell["error"].high) == pytest.approx((0.9, 1.2))
+
+
+def test_printed_cells_of_others_are_there_and_need_no_runs():
+    prior = Cell(None, 1, {"accuracy": Estimate(0.5, 0.5, 0.5, "exact", 1)})
+    claim = Claim("x", "x", "x", lambda t: larger(t.at("a"), t.at("prior"), "accuracy"))
+    ours = Cell(None, 5, {"accuracy": Estimate(0.6, 0.4, 0.8, "bootstrap", 5)})
+    never = Never({("prior",): prior})
+    reason = why_undecided(claim, Table({("a",): ours, ("prior",): prior}), never)
+    assert reason.startswith("Open after 5 seeds: about ")
+    assert why_undecided(claim, Table({("prior",): prior}), never) == "Not run yet: a."
+
+
+def test_stand_in_data_decides_nothing():
+    never = Never((), {("a",): "CFQ"})
+    assert why_undecided(BETTER, Table({("b",): Cell(5, 5)}), never) == (
+        "a: data of ours stands in for CFQ, and says nothing of this."
+    )

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def make_training(**options):
 
 
 def weights_of(training):
-    return training.engine._weights()
+    return training.engine.weights()
 
 
 def equal(first, second):
@@ -442,3 +443,29 @@ def test_a_model_of_a_user():
 def test_a_rate_beyond_all_bounds_is_an_outcome(rate, optimiser):
     (result,) = make_training(learning_rate=Constant(rate), optimiser=optimiser, clip=None).train()
     assert result.outcome["status"] == "diverged" and result.outcome["diverged"]
+
+
+@pytest.mark.parametrize("which", ["selected", "last"])
+def test_what_is_observed_is_of_the_selected_or_of_the_last_weights(which):
+    seen = []
+
+    def observe(network, task):
+        seen.append({name: value.clone() for name, value in network.state_dict().items()})
+        return {"number": 1.0}
+
+    training = Training(
+        replace(make_lot(), observe=observe, observes=which), device=DEVICE, compiled=False
+    )
+    kept, keep = [], training.engine.keep
+
+    def keep_first(better):
+        if not kept:
+            keep(better)
+            kept.append(True)
+
+    training.engine.keep = keep_first
+    (result,) = training.train()
+    selected, last = training.engine.results()[0], weights_of(training)
+    assert result.outcome.get("observed_weights", "selected") == which
+    assert equal(seen[0], last if which == "last" else selected)
+    assert not equal(selected, last)

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 from wug.core.errors import UserError
 from wug.core.registry import register
-from wug.functional.transduction import decoder_inputs, outcomes
+from wug.functional.transduction import RIGHT, decoder_inputs, outcomes
+from wug.interfaces.transduction import BEYOND, is_literal, write
 from wug.records import Json
 
 Floats = NDArray[np.float32]
@@ -25,8 +26,6 @@ Floats = NDArray[np.float32]
 BEGIN, END = "begin", "end"
 # By the numbers of `wug.functional.transduction`.
 OUTCOMES = ("right", "stopped early", "stopped late", "wrote wrongly")
-# How far beyond the right answer a network may write before one stops listening.
-BEYOND = 8
 
 
 @register("analysis", name="Writing", references=("csordas2023", "newman2020"))
@@ -55,7 +54,7 @@ def writing_record(
         index of the first error.
 
     Raises:
-        UserError: The source is empty, or the network writes nothing.
+        UserError: The source is empty.
 
     Example:
         >>> from wug.models.encoder_decoder import EncoderDecoder
@@ -68,16 +67,13 @@ def writing_record(
     References:
         csordas2023, newman2020
     """
-    if not hasattr(network, "decode"):
-        raise UserError(f"{type(network).__name__} has no decode: it can't write.")
     if not len(source):
         raise UserError("writing: an empty source has no target.")
     end, device = task.num_target_tokens, next(network.parameters()).device
     sources = torch.tensor([list(source)], device=device)
     lengths = torch.tensor([len(source)], device=device)
     most = max_length if target is None else min(max_length, len(target) + BEYOND)
-    decode: Any = network.decode
-    tokens = decode(sources, lengths, most)[0].tolist()
+    tokens = write(network, sources, lengths, end, most)[0].tolist()
     ended = end in tokens
     tokens = tokens[: tokens.index(end)] if ended else tokens
     written = [*map(task.target_tokens.__getitem__, tokens), *([END] if ended else [])]
@@ -86,7 +82,7 @@ def writing_record(
         "written": written,
     }
     if target is not None:
-        about |= _compared(task, tokens, target, most)
+        about |= _compared(task, tokens, target, ended=ended)
     arrays: dict[str, Floats] = {}
     trace = getattr(network, "trace", None)
     if trace is not None:
@@ -98,15 +94,18 @@ def writing_record(
 
 
 def _compared(
-    task: Any, tokens: Sequence[int], target: Sequence[int], most: int
+    task: Any, tokens: Sequence[int], target: Sequence[int], *, ended: bool
 ) -> dict[str, Json]:
     """Say how what was written differs from the right answer."""
     end = task.num_target_tokens
-    width = max(most, len(target)) + 1
+    width = max(len(tokens), len(target)) + 1
     padded = torch.full((1, width), end)
     padded[0, : len(tokens)] = torch.tensor(list(tokens), dtype=torch.int64)
     kind = int(outcomes(padded, torch.tensor([list(target)], dtype=torch.int64),
                         torch.tensor([len(target)]), end))  # fmt: skip
+    if ended and not is_literal(task):
+        same = task.same(*(task.decode_target(ids) for ids in (tokens, target)))
+        kind = RIGHT if same else kind
     both = zip([*tokens, end], [*target, end], strict=False)
     wrong = [index for index, (ours, theirs) in enumerate(both) if ours != theirs]
     return {

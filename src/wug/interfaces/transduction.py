@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from wug.functional.transduction import (
     counted,
     decoder_inputs,
     decoder_targets,
+    greedy,
     label_smoothing,
     oracle_match,
     outcomes,
@@ -27,11 +29,54 @@ from wug.interfaces.interface import Batch, Counts, Selection, Terms, count
 
 MOST_TOKENS = 256
 MOST_WRITTEN = 512
+# How far beyond the longest right answer a network may write before one stops listening.
+BEYOND = 8
 
 
 def teaches_end(task: Any) -> bool:
     """Say whether the end token is in the loss of a task (+EOS) or not (-EOS, newman2020)."""
     return getattr(task, "teach_end", True)
+
+
+def is_literal(task: Any) -> bool:
+    """Say whether an answer of a task is right only if it is the target, token by token."""
+    return bool(getattr(task, "literal", True))
+
+
+def write(
+    network: nn.Module, source: Tensor, source_lengths: Tensor, end: int, max_length: int
+) -> Tensor:
+    """Let a network write, with its own ``decode`` or, without one, by repeated forward passes.
+
+    Args:
+        network: Of this interface.
+        source: Sources, with anything behind their ends.
+        source_lengths: Their numbers of tokens.
+        end: Id of the end token.
+        max_length: How many tokens to write.
+
+    Shape:
+        source (row, seq), source_lengths (row,) -> (row, max_length), the end token from where a
+        sequence ended.
+    """
+    decode: Callable[..., Tensor] | None = getattr(network, "decode", None)
+    if decode is not None:
+        return decode(source, source_lengths, max_length)
+
+    def step(fed: Tensor) -> Tensor:
+        return Output.of(network(source, source_lengths, fed)).answer[:, -1]
+
+    return greedy(step, source_lengths, end, max_length)
+
+
+def tokens_of(written: list[int], end: int) -> list[int]:
+    """Return what was written, up to the end.
+
+    Example:
+        >>> tokens_of([1, 2, 9, 9], 9), tokens_of([1, 2], 9)
+        ([1, 2], [1, 2])
+    """
+    return written[: written.index(end)] if end in written else written
 
 
 def trimmed(batch: Batch) -> Batch:
@@ -141,6 +186,10 @@ class Transduction:
             if teaches_end(task)
             else torch.where(cut, RIGHT, WROTE_WRONG)
         )
+        if not is_literal(task):
+            other = (kind != RIGHT).nonzero()[:, 0]
+            same = other[self._same(task, network, {n: v[other] for n, v in batch.items()})]
+            kind, cut = kind.index_fill(0, same, RIGHT), cut.index_fill(0, same, True)
         tokens = self.taught(task, batch, wanted.shape[-1]).sum(-1).double().clamp(min=1)
         return {
             "accuracy": kind == RIGHT,
@@ -150,6 +199,27 @@ class Transduction:
             "oracle_accuracy": cut,
             "loss": self.losses(task, logits, wanted, batch).double().sum(-1) / tokens,
         }
+
+    def _same(self, task: Any, network: nn.Module, batch: Batch) -> Tensor:
+        """Let a network write, and say which answers the task takes for right.
+
+        Shape:
+            (row,), boolean.
+        """
+        lengths, end = batch["target_lengths"], task.num_target_tokens
+        if not len(lengths):
+            return lengths > 0
+        most = int(lengths.max()) + BEYOND
+        given = batch["source"], batch["source_lengths"]
+        rows = write(network, *given, end, most).tolist()
+        found = []
+        for row, target, length in zip(
+            rows, batch["target"].tolist(), lengths.tolist(), strict=True
+        ):
+            answer, wanted = tokens_of(row, end), task.decode_target(target[:length])
+            ended = len(answer) < most
+            found.append(ended and task.same(task.decode_target(answer), wanted))
+        return torch.tensor(found, device=lengths.device)
 
     def counts(
         self, task: Any, network: nn.Module, batch: Batch, state: Any, num_groups: int
@@ -176,15 +246,9 @@ class Transduction:
         source = task.encode_source(text.strip())
         if len(source) > MOST_TOKENS:
             raise UserError(f"lab: a source may have {MOST_TOKENS} tokens; got {len(source)}.")
-        device = next(network.parameters()).device
-        decode: Any = network.decode
-        written = decode(
-            torch.tensor([source], device=device),
-            torch.tensor([len(source)], device=device),
-            MOST_WRITTEN,
-        )[0].tolist()
-        end = task.num_target_tokens
-        answer = written[: written.index(end)] if end in written else written
+        device, end = next(network.parameters()).device, task.num_target_tokens
+        given = torch.tensor([source], device=device), torch.tensor([len(source)], device=device)
+        answer = tokens_of(write(network, *given, end, MOST_WRITTEN)[0].tolist(), end)
         return {
             "kind": "transduction",
             "problem": task.decode_source(source),

@@ -19,18 +19,20 @@ SETS = {
     "ood_validation": "out of distribution",
     "test": "out of distribution",
 }
-SELECTED = "groups.selected"
+# Where a record has them -> whose weights these are.
+SELECTED = ("groups.selected", "of the weights that did best on OOD validation")
+FINAL = ("groups.final", "of the last weights, as in the table")
 COLOURS = {"in distribution": BLUE, "out of distribution": VERMILION}
 # Measure -> name, title, what it shows, axis; others are named after themselves.
 TEXTS = {
     "accuracy": (
         "levels", "By length or depth", "Right answers of each training, and their mean, by the "
-        "length or depth of a problem: of the weights that did best on OOD validation.",
+        "length or depth of a problem",
         "right answers",
     ),
     "halting_steps": (
         "halting", "Steps by length", "Steps after which a column halts, on average, by the length "
-        "of a problem.", "steps",
+        "of a problem", "steps",
     ),
 }  # fmt: skip
 MOST_DIGITS = 9
@@ -40,7 +42,8 @@ FIELDS = {"column": "trainings", "order": "", "level": "level", "set": "problems
 
 def by_level(run: RunSource) -> Iterator[Chart]:
     """Yield the charts of what a run's records measured level by level."""
-    places = [f"{SELECTED}.{name}" for name in SETS]
+    root, whose = weights_shown(run)
+    places = [f"{root}.{name}" for name in SETS]
     splits = (lookup(record.outcome, place) for record in run.records for place in places)
     found = {name for split in splits if isinstance(split, Mapping) for name in split}
     shown = {name for name in found if complement_of(name) not in found}
@@ -48,12 +51,12 @@ def by_level(run: RunSource) -> Iterator[Chart]:
         rows = list(measured(run, measure))
         axis = measure.replace("_", " ")
         title = f"{axis} by length or depth".capitalize()
-        plain = (slug(f"levels-{measure}"), title, "Each training, and their mean.", axis)
+        plain = (slug(f"levels-{measure}"), title, "Each training, and their mean", axis)
         name, title, about, axis = TEXTS.get(measure, plain)
         share = measure in MEASURES and MEASURES[measure].is_share
         if rows:
             yield Chart(
-                name=name, title=title, about=about, fields=tuple(FIELDS),
+                name=name, title=title, about=f"{about}: {whose}.", fields=tuple(FIELDS),
                 headings=tuple(FIELDS.values()), rows=rows,
                 spec=lines(
                     len({row[0] for row in rows}), axis, share, is_spread(row[-1] for row in rows)
@@ -61,12 +64,20 @@ def by_level(run: RunSource) -> Iterator[Chart]:
             )  # fmt: skip
 
 
+def weights_shown(run: RunSource) -> tuple[str, str]:
+    """Return where records have what is shown, and whose weights' it is: those of the table."""
+    last = run.table.measure.path.startswith("final.")
+    known = any(lookup(record.outcome, FINAL[0]) for record in run.records)
+    return FINAL if last and known else SELECTED
+
+
 def by_type(run: RunSource) -> Chart | None:
     """Return the right answers of a test whose groups have names, such as types of sentences."""
     rows: list[list[Any]] = []
+    root, whose = weights_shown(run)
     names = (*run.table.fields, run.column_field)
     for record in run.records:
-        found = lookup(record.outcome, f"{SELECTED}.test.accuracy")
+        found = lookup(record.outcome, f"{root}.test.accuracy")
         training = label([str(record.key.get(name, "")) for name in names])
         for kind, share in found.items() if isinstance(found, Mapping) else ():
             if not str(kind).isdecimal() and is_number(share):
@@ -104,8 +115,7 @@ def by_type(run: RunSource) -> Chart | None:
     }  # fmt: skip
     return Chart(
         name="types", title="By type",
-        about="Right answers of each training in the test, and their mean, by type: of the weights "
-        "that did best on OOD validation.",
+        about=f"Right answers of each training in the test, and their mean, by type: {whose}.",
         spec=spec, fields=("training", "kind", "seed", "value"),
         headings=("training", "type", "seed", "right answers"), rows=rows,
     )  # fmt: skip
@@ -119,6 +129,7 @@ def complement_of(measure: str) -> str | None:
 def measured(run: RunSource, measure: str) -> Iterator[list[Any]]:
     """Yield a row for each training, kind of problems and level, in the order of the table."""
     places = {row: place for place, row in enumerate(run.table.rows)}
+    root, _ = weights_shown(run)
     names = (*run.table.fields, run.column_field)
 
     def cell(record: Record) -> tuple[str, ...]:
@@ -127,7 +138,7 @@ def measured(run: RunSource, measure: str) -> Iterator[list[Any]]:
     for record in sorted(run.records, key=lambda record: places.get(cell(record)[:-1], 0)):
         found: dict[tuple[str, int], float] = {}
         for name, words in SETS.items():
-            levels = lookup(record.outcome, f"{SELECTED}.{name}.{measure}")
+            levels = lookup(record.outcome, f"{root}.{name}.{measure}")
             found |= {(words, level): value for level, value in numbers(levels)}
         for (words, level), value in sorted(found.items()):
             place = places.get(cell(record)[:-1], 0)

@@ -260,6 +260,11 @@ class PairTask(ABC):
         """Write a split; no source of a split is in another."""
 
     @property
+    def literal(self) -> bool:
+        """Whether only the target itself is right; else `same` is asked, of all that is written."""
+        return type(self).same is PairTask.same
+
+    @property
     def num_source_tokens(self) -> int:
         """Size of the vocabulary of sources."""
         return len(self.source_tokens)

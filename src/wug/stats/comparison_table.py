@@ -81,6 +81,7 @@ class ResultTable:
         baseline: Row that errors can be relative to, by the value of its first field.
         relative: Whether errors are in per cent of that row's.
         with_published: Whether rows that have published numbers alone are shown, too.
+        reported: Rows that nobody trains, whose published numbers are always shown.
         chance: What guessing would get, by measure and column, where that is known.
         left_out: Cells that are not scored, and why, in words.
         learnt: From which share of right answers in distribution on a cell counts as learnt.
@@ -99,6 +100,7 @@ class ResultTable:
     baseline: str | None = None
     relative: bool = False
     with_published: bool = False
+    reported: tuple[tuple[str, ...], ...] = ()
     chance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     learnt: float | None = None
@@ -121,9 +123,16 @@ class ResultTable:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The rows that have runs of ours, in order; with those of the paper if told so."""
-        cells = self.cells.values()
-        return list(dict.fromkeys(c.row for c in cells if self.with_published or c.ours))
+        """The rows that have runs of ours or that nobody trains; with all others if told so."""
+        return list(
+            dict.fromkeys(
+                cell.row
+                for cell in self.cells.values()
+                if self.with_published
+                or cell.ours
+                or (cell.row in self.reported and cell.column in self.columns)
+            )
+        )
 
     def shown(self) -> Iterator[TableCell]:
         """Yield the cells of the rows that have runs."""
@@ -276,6 +285,7 @@ def table_of(
         measures=measures,
         measure=find_measure(shown, measures),
         baseline=layout.get("baseline"),
+        reported=tuple(map(tuple, layout.get("reported", ()))),
         chance=catalog.get("chance", {}),
         criterion=criterion,
         counts_solved=not criterion,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from wug.core import index
@@ -16,7 +17,7 @@ from wug.stats.runs import RunSummary
 from wug.study.claims import Cell, Key, Table
 from wug.study.experiment import Experiment
 from wug.study.judgements import Judgement
-from wug.study.undecided import why_undecided
+from wug.study.undecided import Never, why_undecided
 from wug.training.plan import Registered
 
 # What a series has of the trainings that succeed.
@@ -44,10 +45,30 @@ def own_cells(experiment: Experiment, records: Sequence[Record]) -> dict[Key, Ce
     return cells
 
 
+def taken_as_printed(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
+    """Return printed cells with numbers that are exact."""
+    return {
+        key: replace(cell, values={
+            name: Estimate(*(number.value,) * 3, "exact", cell.trials)
+            for name, number in cell.values.items()
+        })
+        for key, cell in cells.items()
+    }  # fmt: skip
+
+
 def measured_table(experiment: Experiment, records: Sequence[Record]) -> Table:
-    """Return our own cells, for claims."""
+    """Return our own cells, for claims, with the further ones that these need.
+
+    Those of stand-in data are not among them; printed ones that nobody trains are, as they are.
+    """
+    fields = (*experiment.layout.rows, experiment.layout.column)
+    records = [
+        record for record in records
+        if tuple(str(record.key.get(name)) for name in fields) not in experiment.substituted
+    ]  # fmt: skip
     further = {} if experiment.cells is None else experiment.cells(records)
-    return Table({**own_cells(experiment, records), **further})
+    printed = taken_as_printed(experiment.reported)
+    return Table({**own_cells(experiment, records), **further, **printed})
 
 
 def as_json(judgement: Judgement) -> dict[str, Any]:
@@ -170,6 +191,7 @@ def make_catalog(
     """
     judged = scale != SMOKE
     ours = measured_table(experiment, records) if judged else Table({})
+    never = Never(experiment.reported, experiment.substituted)
     named = {experiment.layout.measure, *(name for cell in experiment.published for name in cell)}
     used = used_measures((record.outcome for record in records), named, experiment.measures)
     layout, tested, units = experiment.layout, tested_claims(experiment), row_units(experiment)
@@ -187,6 +209,7 @@ def make_catalog(
             "measure": layout.measure,
             "baseline": layout.baseline,
             **({} if layout.learnt is None else {"learnt": layout.learnt}),
+            **({"reported": [list(row) for row in layout.reported]} if layout.reported else {}),
         },
         "measures": [measure.to_json() for measure in used],
         "published": [dict(cell) for cell in experiment.published],
@@ -198,7 +221,11 @@ def make_catalog(
                 **({"note": claim.note} if claim.note else {}),
                 "ours": {
                     **as_json(claim.evaluate(ours)),
-                    **({"open": why} if (why := why_undecided(claim, ours)) and judged else {}),
+                    **(
+                        {"open": why}
+                        if (why := why_undecided(claim, ours, never)) and judged
+                        else {}
+                    ),
                 },
                 "published": as_json(claim.evaluate(experiment.published_table)),
             }

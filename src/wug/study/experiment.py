@@ -95,6 +95,7 @@ class Layout:
         baseline: Row that errors are relative to, by the value of its first field.
         learnt: From which share of right answers in distribution on a cell's failure elsewhere
             counts; cells with less are marked. Without it none is.
+        reported: Rows that nobody trains: printed numbers of others, shown beside ours.
     """
 
     rows: tuple[str, ...]
@@ -104,6 +105,7 @@ class Layout:
     measure: str = "success"
     baseline: str | None = None
     learnt: float | None = None
+    reported: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +120,9 @@ class Experiment:
         published: The published cells as plain JSON: the key's fields, and for each measure its
             value, plus, minus and source.
         published_table: The same for claims.
+        reported: Printed cells that nobody trains: claims take them at face value in our table.
+        substituted: Cell -> what its data stands in for. Our numbers of such cells can't be
+            compared with printed ones, and decide no claim.
         measures: Of its own, beside those that all experiments know or in their stead.
         claims: The paper's statements as predicates.
         departures: Where this differs from the paper, one sentence each.
@@ -138,6 +143,8 @@ class Experiment:
     layout: Layout
     published: Sequence[Mapping[str, Json]] = ()
     published_table: Table = field(default_factory=lambda: Table({}, exact=True))
+    reported: Mapping[Key, Cell] = field(default_factory=dict)
+    substituted: Mapping[Key, str] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
     claims: tuple[Claim, ...] = ()
     departures: tuple[str, ...] = ()

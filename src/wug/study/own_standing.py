@@ -9,7 +9,7 @@ from wug.records import Record
 from wug.stats.interval import Estimate
 from wug.stats.measures import MEASURES
 from wug.stats.wilson import wilson
-from wug.study.catalog import measured_table
+from wug.study.catalog import own_cells
 from wug.study.claims import Cell, Key
 from wug.study.experiment import Experiment, RunOptions
 from wug.study.own_network import OwnNetwork
@@ -60,8 +60,10 @@ def standings(
     layout = experiment.layout
     own = OwnNetwork(target=target, place=(*layout.rows, layout.column).index(label), like="")
     measure = layout.measure
-    mine = measured_table(experiment, records).cells
-    cells = {**mine, **experiment.published_table.cells}
+    mine = own_cells(experiment, records)
+    theirs = experiment.published_table.cells
+    comparable = {key: cell for key, cell in theirs.items() if key not in experiment.substituted}
+    cells = {**mine, **comparable}
     pooled = measure == "success" and own.place < len(layout.rows)
     contests: dict[Key, dict[str, list[Key]]] = {}
     for key in cells:

@@ -69,6 +69,9 @@ class PaperTable:
             counts; cells with less are marked. Without it none is.
         stand_in: Network that one of a person's own is trained like, where builds are no registered
             models but modules of a task's sizes; other tables choose among what is usual.
+        reported: Labels of printed cells that nobody trains, such as those of prior work: these
+            cells are shown beside ours, and claims on our runs take them at face value.
+        stands_in: Says of a task which data set it takes the place of; empty for the real one.
         later: First labels of rows that came after the first records; they are no part of what two
             runs must agree in, so that older folders can be continued.
         data_edition: Raised when the experiment draws other data than before.
@@ -101,6 +104,8 @@ class PaperTable:
     baseline: str | None = None
     learnt: float | None = None
     stand_in: str = ""
+    reported: tuple[str, ...] = ()
+    stands_in: Callable[[Any], str] = lambda task: ""
     later: tuple[str, ...] = ()
     data_edition: int = 1
 
@@ -200,6 +205,11 @@ class _Chosen:
         theirs = published_table(published)
         counted = {k: replace(theirs.cells[k], successes=n) for k, n in table.successes.items()}
         chosen = {key: self.every[key] for key in self._choose()}
+        known = set(table.reported)
+        reported = {key: cell for key, cell in theirs.cells.items() if known & set(key)}
+        substituted = {
+            key: name for key, one in self.every.items() if (name := table.stands_in(one.task))
+        }
         return Experiment(
             name=self.name,
             title=table.title,
@@ -213,8 +223,11 @@ class _Chosen:
                 measure=table.measure,
                 baseline=table.baseline,
                 learnt=table.learnt,
+                reported=tuple(row for row in self.rows if known & set(row)),
             ),
-            published=[each.to_json() for each in published],
+            published=[each.to_json() for each in published if each.key not in substituted],
+            reported=reported,
+            substituted=substituted,
             published_table=Table({**theirs.cells, **counted}, exact=True),
             measures=table.measures,
             claims=table.claims,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -57,6 +57,7 @@ class Training:
         learning_rate: Of the optimiser; the plan's if not given.
         penalty: Weight of the network's penalty, or weights by name.
         observe: Further numbers for the records.
+        observes: Whether it gets the selected weights or the last ones.
         keeps: Whether the selected weights are written to a file; see `Lot`.
         seeds: How often a cell without a lot is trained, unless a person says otherwise.
         needs: Cells whose network of the same seed must be there first, each trained without a lot;
@@ -71,6 +72,7 @@ class Training:
     learning_rate: Schedule | None = None
     penalty: Schedule | Mapping[str, Schedule] | None = None
     observe: Observe | None = None
+    observes: Literal["selected", "last"] = "selected"
     keeps: bool | None = None
     seeds: int = 0
     needs: tuple[Key, ...] = ()
@@ -187,7 +189,8 @@ def make_lots(
             variants.append(cell.variant(named, stream=stream, config=config))
         common: dict[str, Any] = {
             "build": first.build, "variants": tuple(variants), "plan": first.plan,
-            "streams": streams, "observe": first.observe, "keeps": first.keeps,
+            "streams": streams, "observe": first.observe, "observes": first.observes,
+            "keeps": first.keeps,
         }  # fmt: skip
         numbers = tuple(range(seeds or first.seeds))
         if first.lot:

@@ -7,7 +7,7 @@ gives a verdict is what it would take, if what was seen so far is what there is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, sqrt
 
@@ -90,19 +90,39 @@ def many_times(cell: Cell, times: int) -> Cell:
     return Cell(successes, cell.trials * times, ManyTimes(cell.values, times))
 
 
-def why_undecided(claim: Claim, table: Table) -> str:
+@dataclass(frozen=True)
+class Never:
+    """Cells that no run of a table fills with numbers of ours.
+
+    Args:
+        reported: Printed cells of others.
+        substituted: Cell -> the data set that its task stands in for.
+    """
+
+    reported: Collection[Key] = ()
+    substituted: Mapping[Key, str] = field(default_factory=dict)
+
+
+def why_undecided(claim: Claim, table: Table, never: Never | None = None) -> str:
     """Say why a claim is undecided, and what would decide it; empty if it is decided.
 
     Args:
         claim: What is judged.
         table: Our cells.
+        never: What is no cell of ours.
     """
+    never = never or Never()
     watched = WatchedTable(table.cells, table.exact)
     judged = claim.evaluate(watched)
     if judged.verdict is not Verdict.UNDECIDED:
         return ""
-    missing = [" ".join(key) for key in watched.asked if key not in table.cells]
-    not_run = [f"Not run yet: {named(missing)}."] if missing else []
+    absent = [key for key in watched.asked if key not in table.cells]
+    replaced = {key: name for key in absent if (name := _stands_in_for(key, never.substituted))}
+    if replaced:
+        which = named([" ".join(key) for key in replaced])
+        sets = " and ".join(dict.fromkeys(replaced.values()))
+        return f"{which}: data of ours stands in for {sets}, and says nothing of this."
+    not_run = [f"Not run yet: {named([' '.join(key) for key in absent])}."] if absent else []
     if judged.unlearnt:
         its = "its" if len(judged.unlearnt) == 1 else "their"
         unlearnt = (
@@ -114,10 +134,13 @@ def why_undecided(claim: Claim, table: Table) -> str:
         return not_run[0]
     if watched.lacking:
         return f"The records of {named(list(watched.lacking))} lack the number that this is about."
-    trials = [table.cells[key].trials for key in watched.asked] or [0]
-    seeds = min(trials)
+    ours = [key for key in watched.asked if key not in never.reported]
+    seeds = min([table.cells[key].trials for key in ours] or [0])
     for times in TIMES:
-        cells = {key: many_times(cell, times) for key, cell in table.cells.items()}
+        cells = {
+            key: cell if key in never.reported else many_times(cell, times)
+            for key, cell in table.cells.items()
+        }
         if claim.evaluate(Table(cells, table.exact)).verdict is not Verdict.UNDECIDED:
             return (
                 f"Open after {counted(seeds)}: about {seeds * times} would decide it, if rates and "
@@ -129,6 +152,11 @@ def why_undecided(claim: Claim, table: Table) -> str:
         f"Open after {counted(seeds)}, and it would be after {TIMES[-1]} times as many, if rates "
         "and means stay as they are: what was seen is right at the boundary of the claim."
     )
+
+
+def _stands_in_for(key: Key, substituted: Mapping[Key, str]) -> str:
+    """Return what the data of a cell stands in for; further cells have a label more."""
+    return next((name for cell, name in substituted.items() if key[: len(cell)] == cell), "")
 
 
 def named(entries: Sequence[str]) -> str:

@@ -106,7 +106,12 @@ def choose_engine(lot: Lot) -> Literal["stacked", "single"]:
     Raises:
         UserError: The plan asks for an engine that can't train the lot.
     """
-    asked, stacks = lot.plan.engine, lot.plan.stacks()
+    asked = "single" if lot.observes == "last" else lot.plan.engine
+    # What is right only in meaning is written in full to be judged, which depends on values.
+    literal = getattr(lot.task, "literal", True)
+    stacks = lot.plan.stacks() and literal
+    if asked == "stacked" and not literal:
+        raise UserError(f"Lot {lot.name}: its task judges whole answers; name the single engine.")
     if asked == "stacked" and not stacks:
         raise UserError(
             f"Lot {lot.name}: averaging, mixed precision, accumulation, sampling by errors and "

@@ -63,6 +63,7 @@ def judge(training: Training, folder: Path | None = None) -> list[Result]:
     groups: dict[str, tuple[str, ...]] = {s: training.source.groups(s) for s in EVALUATED}
     found = {"final": engine.evaluate(EVALUATED)}
     finite = engine.observe()["finite"]
+    last = [engine.weights()] if lot.observes == "last" and isinstance(engine, Single) else []
     engine.use("selected")
     same = last_is_selected(training)
     found["selected"] = found["final"] if same else engine.evaluate(EVALUATED)
@@ -84,6 +85,8 @@ def judge(training: Training, folder: Path | None = None) -> list[Result]:
         deciding = curves[deciding_split(training.watched)][:rows, index]
         threshold = float(training.thresholds[index])
         further = {**notes[index], **policies}
+        if last:
+            further["observed_weights"] = "last"
         if engine.name == "single":
             further["training_seconds"] = round(training.clock.seconds, 1)
         if lot.plan.curriculum is not None:
@@ -107,7 +110,9 @@ def judge(training: Training, folder: Path | None = None) -> list[Result]:
             groups=by_name,
             observed={
                 **observed_here,
-                **observe(training, variant, weights[index], folder and folder / str(index)),
+                **observe(
+                    training, variant, (last or weights)[index], folder and folder / str(index)
+                ),
             },
             notes=further,
             crashed=crashed(training, index, rows),
@@ -162,7 +167,7 @@ def network_of(training: Training, weights: Mapping[str, torch.Tensor]) -> torch
 def observe(
     training: Training, variant: Variant, weights: Mapping[str, torch.Tensor], folder: Path | None
 ) -> dict[str, Any]:
-    """Return what the lot's own function observes of a replica's network."""
+    """Return what the lot's own function observes of a network with a replica's weights."""
     if training.lot.observe is None:
         return {}
     further = {"folder": folder} if observes_at_length(training.lot) else {}

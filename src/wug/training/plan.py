@@ -275,8 +275,10 @@ class Lot:
         seeds: One replica of each group per seed.
         plan: How all of them are trained.
         streams: Whether the seeds of a group see the same training inputs.
-        observe: Further numbers for the records: a function of the selected network and its task;
+        observe: Further numbers for the records: a function of the network and its task;
             one that has a parameter ``folder`` gets a folder, or None, for checkpoints of its own.
+        observes: Whether ``observe`` gets the selected weights or the last ones; the records then
+            say ``observed_weights``.
         needs: Names of lots, of one network each, that must be finished before this one begins;
             ``build`` then gets the files of their networks by name as ``needed``.
         keeps: Whether the selected weights are written to a file, for the lab and for other lots;
@@ -292,6 +294,7 @@ class Lot:
     observe: Observe | None = None
     needs: tuple[str, ...] = ()
     keeps: bool | None = None
+    observes: Literal["selected", "last"] = "selected"
 
     def __post_init__(self) -> None:
         """Check that there is something to train and that it stacks."""

@@ -115,7 +115,7 @@ class Single:
         self.carried: Any = None
         # Told each step: between two evaluations of a large network minutes may pass.
         self.on_step: Callable[[int], None] | None = None
-        self.kept = {"selected": self._weights()}
+        self.kept = {"selected": self.weights()}
         self._last: Params | None = None
 
     def _to_device(self, tree: Any) -> Any:
@@ -131,7 +131,8 @@ class Single:
         """The weights of the best evaluation."""
         return self.kept["selected"]
 
-    def _weights(self) -> Params:
+    def weights(self) -> Params:
+        """Return a copy of the weights that are judged now."""
         return {name: whole(value).clone() for name, value in self.judged.state_dict().items()}
 
     def _key(self) -> Any:
@@ -300,7 +301,7 @@ class Single:
 
     def keep_as(self, name: str) -> None:
         """Copy the weights to those of a name."""
-        self.kept[name] = self._weights()
+        self.kept[name] = self.weights()
 
     @torch.no_grad()
     def each(self, split: str) -> dict[str, NDArray[Any]]:
@@ -319,7 +320,7 @@ class Single:
     def use(self, which: str) -> None:
         """Choose the weights that are evaluated and observed: the last ones, or those of a name."""
         if self._last is None:
-            self._last = self._weights()
+            self._last = self.weights()
         load_weights(self.judged, self._last if which == "last" else self.kept[which])
         if which == "last":
             self._last = None

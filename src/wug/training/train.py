@@ -73,7 +73,9 @@ def train(
     require_fit(lot)
     where = torch.device(device)
     compiled = wants_compile(compile, where)
-    together = lot.plan.engine != "single" and lot.plan.stacks()
+    together = (
+        lot.plan.engine != "single" and lot.plan.stacks() and getattr(lot.task, "literal", True)
+    )
     lots = [lot] if together else [replace(lot, seeds=(seed,)) for seed in numbers]
     results: list[Result] = []
     for each in lots:

@@ -14,9 +14,11 @@ from wug.layers.relative_attention import RelativeAttention
 from wug.models.encoder_decoder import EncoderDecoder
 from wug.records import Record
 from wug.stats.interval import Estimate
+from wug.study.catalog import measured_table
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
-from wug.tasks.productivity.scan_length import ScanLength
+from wug.study.undecided import Never, why_undecided
+from wug.tasks.productivity.scan_length import CUTOFFS, ScanLength
 
 TABLES = (
     "scan_length", "cogs", "pcfg", "mathematics", "cfq", "iid_validation", "overview", "batch_size",
@@ -95,7 +97,7 @@ def test_tables_that_repeat_each_other_agree():
     "overview": 50, "batch_size": 32,
 }.items())  # fmt: skip
 def test_every_cell_is_there_once(name, number):
-    assert len(EXPERIMENTS[name].published) == len(printed(name)) == number
+    assert len(EXPERIMENTS[name].published_table.cells) == len(printed(name)) == number
     assert all(0 <= value <= 1 for value in printed(name).values())
 
 
@@ -265,3 +267,39 @@ def test_what_early_stopping_costs_can_be_broken():
         table = Table({("ped", "transformer"): cell(0.5, picked)})
         assert claim.evaluate(table).verdict.value == verdict
     assert np.isfinite(cell(0.5, 0.3)["accuracy"].value)
+
+
+@pytest.mark.parametrize(("scale", "name", "shown"), [
+    ("laptop", "cfq", ()), ("paper", "cfq", ("mcd1", "mcd2", "mcd3", "length")),
+    ("laptop", "mathematics", ()), ("paper", "mathematics", ()), ("laptop", "batch_size", ()),
+    ("laptop", "overview", ("scan", "pcfg_productivity", "pcfg_systematicity", "cogs")),
+])  # fmt: skip
+def test_stand_in_data_is_not_compared_with_published_numbers(scale, name, shown):
+    experiment = index.get("experiment", f"csordas2023.{name}")(RunOptions(scale=scale))
+    first = experiment.layout.rows[0]
+    rows = {cell[first] for cell in experiment.published if "prior" not in cell.values()}
+    trained = {key[0] for key in experiment.substituted}
+    assert rows - {"length", "cfq_length", "cfq_mcd_mean"} == set(shown) - {"length"}
+    assert not rows & trained
+    fields = (*experiment.layout.rows, experiment.layout.column)
+    for key in experiment.substituted:
+        ours = record({}, **dict(zip(fields, key, strict=True)))
+        assert set(measured_table(experiment, [ours]).cells) == set(experiment.reported)
+
+
+def test_claims_take_reported_numbers_as_they_are():
+    experiment = EXPERIMENTS["scan_length"]
+    claim = next(one for one in experiment.claims if one.key == "relative_beats_the_oracle")
+    ours = measured_table(experiment, [])
+    assert {key[0] for key in ours.cells} == {
+        "newman_end", "newman_end_oracle", "newman_no_end_oracle",
+    }  # fmt: skip
+    bounds = {
+        cutoff: ours.at("newman_no_end_oracle", cutoff)["accuracy"] for cutoff in ("22", "26")
+    }
+    assert bounds["22"].low == bounds["22"].high == bounds["22"].value
+    why = why_undecided(claim, ours, Never(experiment.reported, experiment.substituted))
+    assert why.startswith("Not run yet: relative_universal") and "newman" not in why
+    best = Cell(None, 5, {"accuracy": Estimate(1.0, 1.0, 1.0, "bootstrap", 5)})
+    mine = {("relative_universal", str(cutoff)): best for cutoff in CUTOFFS}
+    assert claim.evaluate(Table({**ours.cells, **mine})).verdict.value == "held"

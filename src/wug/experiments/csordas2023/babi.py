@@ -204,6 +204,7 @@ def plan(scale: Scale) -> Plan:
         "many), batches have stories of similar lengths, networks are small, one seed of each is "
         "trained by Adam at a rate of 0.001 for 30 minutes.",
     ),
+    reported=("graves2016",),
     measures=OWN,
     row_units={**dict.fromkeys(VARIANTS, "dnc"), "lstm": "step_lstm"},
     measure="mean_error",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from wug.core.schedules import Constant, Trapezoid
-from wug.experiments.csordas2023._datasets import CFQ_SETS, CHUNKS, FILMS
+from wug.experiments.csordas2023._datasets import CFQ_SETS, CHUNKS, FILMS, stands_in
 from wug.experiments.csordas2023._sequences import (
     DEVIATIONS,
     INITIAL,
@@ -83,6 +83,7 @@ CLAIMS: tuple[Claim, ...] = (
     columns=MODELS,
     usual=below_paper(division=("mcd1",), model=("universal", "relative_universal")),
     trials=5,
+    stands_in=stands_in,
     claims=CLAIMS,
     departures=(
         LAST,

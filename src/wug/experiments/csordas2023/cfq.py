@@ -9,7 +9,7 @@ References:
 
 from __future__ import annotations
 
-from wug.experiments.csordas2023._datasets import CFQ_SETS, CHUNKS, FILMS
+from wug.experiments.csordas2023._datasets import CFQ_SETS, CHUNKS, FILMS, stands_in
 from wug.experiments.csordas2023._sequences import (
     DEVIATIONS,
     INITIAL,
@@ -90,6 +90,7 @@ CLAIMS: tuple[Claim, ...] = (
     columns=COLUMNS,
     usual=below_paper(division=("mcd1",), model=("universal", "relative_universal")),
     trials=5,
+    stands_in=stands_in,
     claims=CLAIMS,
     departures=(
         LAST,

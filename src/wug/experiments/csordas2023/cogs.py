@@ -161,6 +161,7 @@ NOAM, LABEL_SMOOTHING = Noam(2.0, 512, 4_000), Constant(0.1)
     trials=5,
     claims=CLAIMS,
     cells=loss_growth,
+    reported=("reported",),
     departures=(
         LAST,
         OOD_VALIDATION,

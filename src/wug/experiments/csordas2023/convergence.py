@@ -13,7 +13,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wug.experiments.csordas2023._datasets import CHUNKS, DATASETS, FILMS, PCFG_DATA, QUESTIONS
+from wug.experiments.csordas2023._datasets import (
+    CHUNKS,
+    DATASETS,
+    FILMS,
+    PCFG_DATA,
+    QUESTIONS,
+    stands_in,
+)
 from wug.experiments.csordas2023._sequences import (
     BEST_SCALING,
     INITIAL,
@@ -105,6 +112,7 @@ CLAIMS: tuple[Claim, ...] = (
     rows=DATASETS,
     columns=MODELS,
     usual=below_paper(dataset=("scan", "cfq_mcd1"), model=("universal", "relative_universal")),
+    stands_in=stands_in,
     claims=CLAIMS,
     cells=converged,
     departures=(

@@ -9,7 +9,7 @@ References:
 
 from __future__ import annotations
 
-from wug.experiments.csordas2023._datasets import DATASETS, QUESTIONS
+from wug.experiments.csordas2023._datasets import DATASETS, QUESTIONS, stands_in
 from wug.experiments.csordas2023._sequences import (
     BEST_SCALING,
     DEVIATIONS,
@@ -68,6 +68,7 @@ CLAIMS: tuple[Claim, ...] = (
     columns=MODELS,
     usual=below_paper(dataset=("scan",), model=("universal", "relative_universal")),
     trials=5,
+    stands_in=stands_in,
     claims=CLAIMS,
     departures=(LAST, OOD_VALIDATION, QUESTIONS, INITIAL, DEVIATIONS, LAPTOP),
     measures=MEASURED,

@@ -9,7 +9,7 @@ References:
 
 from __future__ import annotations
 
-from wug.experiments.csordas2023._datasets import ADD_OR_SUB, PLACE_VALUE, QUESTIONS
+from wug.experiments.csordas2023._datasets import ADD_OR_SUB, PLACE_VALUE, QUESTIONS, stands_in
 from wug.experiments.csordas2023._sequences import (
     DEVIATIONS,
     INITIAL,
@@ -74,6 +74,7 @@ CLAIMS: tuple[Claim, ...] = (
         module=("add_or_sub",), scaling=("none",), model=("universal", "relative_universal")
     ),
     trials=5,
+    stands_in=stands_in,
     claims=CLAIMS,
     departures=(
         LAST,

@@ -15,6 +15,7 @@ from wug.experiments.csordas2023._datasets import (
     FILMS,
     PCFG_DATA,
     QUESTIONS,
+    stands_in,
 )
 from wug.experiments.csordas2023._sequences import (
     BEST_SCALING,
@@ -105,6 +106,8 @@ CLAIMS: tuple[Claim, ...] = (
     rows=(*DATASETS, "cfq_mcd_mean"),
     columns=(*MODELS, "prior"),
     usual=below_paper(dataset=("scan", "cfq_mcd1"), model=("universal", "relative_universal")),
+    reported=("prior",),
+    stands_in=stands_in,
     trials=5,
     claims=CLAIMS,
     departures=(

@@ -121,6 +121,7 @@ CLAIMS: tuple[Claim, ...] = (
         scaling=tuple(SCALINGS),
         model=("transformer", "relative_universal"),
     ),
+    reported=("reported",),
     ranges="columns",
     trials=5,
     claims=CLAIMS,

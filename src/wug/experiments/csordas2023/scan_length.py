@@ -273,6 +273,7 @@ CLAIMS: tuple[Claim, ...] = (
     trials=5,
     claims=CLAIMS,
     cells=stopping_share,
+    reported=REFERENCES,
     departures=(
         "Published numbers are medians of five runs, without any interval; ours are medians, too.",
         LAST,

@@ -24,7 +24,8 @@ LEAD = (
     "A network reads a sequence and writes another, token by token. Choose a token that it has "
     "written to see what it looked at (blue: the darker, the more). Where an answer is wrong, the "
     "first wrong token says how: the network stopped too early or too late, or it wrote another "
-    "token than the right one."
+    "token than the right one. Its weights are those that the run selected, which need not "
+    "be the last ones that a table may be about."
 )
 
 

@@ -101,6 +101,11 @@ class COGS(PairTask):
         """The same vocabulary."""
         return self.source_tokens
 
+    @property
+    def literal(self) -> bool:
+        """Whether only the target itself is right: not in ReCOGS' form."""
+        return self.form == "cogs"
+
     def same(self, answer: str, target: str) -> bool:
         """Say whether an answer counts as right."""
         if self.form == "recogs":
