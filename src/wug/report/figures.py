@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from wug.report.against import measure_against
 from wug.report.cells import measures, tables
 from wug.report.charts import Chart
 from wug.report.levels import by_level, by_type
@@ -39,7 +40,7 @@ def run_charts(source: RunSource) -> Iterator[Chart]:
     if solved is not None:
         yield solved
     yield from by_level(source)
-    for chart in (success_series(source), by_type(source)):
+    for chart in (measure_against(source), success_series(source), by_type(source)):
         if chart is not None:
             yield chart
     yield from curves(source, MOST_POINTS * FINER**2, MOST_STEPS * FINER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from wug.core import index
@@ -11,7 +12,7 @@ from wug.records import SMOKE, Record, group_by
 from wug.sources.sequence_task import SequenceTask
 from wug.stats.measures import MEASURES, Measure, used_measures
 from wug.stats.runs import RunSummary
-from wug.study.claims import Cell, Table
+from wug.study.claims import Cell, Key, Table
 from wug.study.experiment import Experiment
 from wug.study.judgements import Judgement
 from wug.study.undecided import why_undecided
@@ -69,6 +70,13 @@ def written_problems(experiment: Experiment) -> dict[str, dict[str, Any]]:
     }
 
 
+def kinds_of_groups(experiment: Experiment) -> str:
+    """Return what the groups of all its tasks are, where they are kinds and no sizes."""
+    tasks = [variant.task for lot in experiment.lots for variant in lot.variants]
+    found = {str(getattr(task, "kinds", "")) for task in tasks}
+    return found.pop() if len(found) == 1 else ""
+
+
 def row_units(experiment: Experiment) -> dict[str, str]:
     """Return the unit or model of each row that has another name than it."""
     first = experiment.layout.rows[0]
@@ -110,6 +118,21 @@ def success_series(experiment: Experiment, records: Sequence[Record]) -> dict[st
     return {"series": {"label": experiment.series, "rows": rows}} if rows else {}
 
 
+def against(experiment: Experiment, cells: Mapping[Key, Cell]) -> dict[str, Any]:
+    """Return the table's measure of each cell beside another that it is drawn against."""
+    layout, across = experiment.layout, experiment.against
+    if not across:
+        return {}
+    rows = [
+        {"row": list(key[:-1]), "column": key[-1], "x": x.value, "value": y.value, "low": y.low,
+         "high": y.high}
+        for key, cell in cells.items()
+        for x, y in [(cell[across], cell[layout.measure])]
+        if all(map(isfinite, (x.value, y.value, y.low, y.high)))
+    ]  # fmt: skip
+    return {"against": {"measure": across, "rows": rows}} if rows else {}
+
+
 def make_catalog(
     experiment: Experiment,
     records: Sequence[Record],
@@ -133,7 +156,12 @@ def make_catalog(
     named = {experiment.layout.measure, *(name for cell in experiment.published for name in cell)}
     used = used_measures((record.outcome for record in records), named, experiment.measures)
     layout, tested, units = experiment.layout, tested_claims(experiment), row_units(experiment)
-    problems = written_problems(experiment)
+    problems, kinds = written_problems(experiment), kinds_of_groups(experiment)
+    cells = (
+        measured_table(experiment, records).cells
+        if experiment.cells is None
+        else (experiment.cells(records))
+    )
     return {
         "title": experiment.title,
         "command": command,
@@ -169,5 +197,7 @@ def make_catalog(
         "units": describe_networks(experiment),
         **({"row_units": units} if units else {}),
         **({"problems": problems} if problems else {}),
+        **({"kinds": kinds} if kinds else {}),
         **(success_series(experiment, records) if judged else {}),
+        **(against(experiment, cells) if judged else {}),
     }

@@ -120,6 +120,8 @@ class Experiment:
         departures: Where this differs from the paper, one sentence each.
         cells: Makes further cells for claims out of the records.
         series: What the last label of these is, if their successes are to be shown over it.
+        against: A measure that the table's own is drawn against: of the further cells if there are
+            any, else of all cells.
         title: For people.
         data_edition: Raised when the experiment draws other data than before; part of the settings.
         row_units: First field of a row -> key of the registered unit or model that it is a case of,
@@ -138,6 +140,7 @@ class Experiment:
     departures: tuple[str, ...] = ()
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
     series: str = ""
+    against: str = ""
     row_units: Mapping[str, str] = field(default_factory=dict)
     data_edition: int = 1
 

@@ -59,6 +59,8 @@ class PaperTable:
         cells: Makes further cells for claims out of the records.
         series: What the further cells' last label is, such as a length: their successes are shown
             as curves over it.
+        against: A measure that the table's own is drawn against: of the further cells if there are
+            any, else of all cells.
         row_units: First label -> key of the unit or model that it is a case of.
         measures: Of its own, beside those that all experiments know or in their stead.
         measure: Name of what the table shows unless told otherwise (`wug.stats.measures`).
@@ -90,6 +92,7 @@ class PaperTable:
     successes: Mapping[Key, int] = field(default_factory=dict)
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
     series: str = ""
+    against: str = ""
     row_units: Mapping[str, str] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
     measure: str = "success"
@@ -214,6 +217,7 @@ class _Chosen:
             departures=self._departures(),
             cells=table.cells,
             series=table.series,
+            against=table.against,
             row_units={**self._models(), **table.row_units},
             data_edition=table.data_edition,
         )
