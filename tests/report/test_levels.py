@@ -73,3 +73,25 @@ def test_groups_with_names_have_a_chart_of_their_own(tmp_path: Path) -> None:
 def test_without_named_groups_there_is_none(tmp_path: Path) -> None:
     charts(tmp_path, {"levels": LEVELS})
     assert by_type(find_sources([tmp_path]).runs[0]) is None
+
+
+def test_groups_that_are_kinds_have_their_names_and_no_lengths(tmp_path: Path) -> None:
+    groups = {"1": 0.5, "10": 0.25, "2": 1.0}
+    outcome = {"schema": 2, "groups": {"selected": {"test": {"accuracy": groups}}}}
+    store = RunStore.open(tmp_path, "demo", {})
+    known = {"test_error": 0.5, "solved": False, "threshold": 0.01}
+    store.append("a", [
+        Record(experiment="demo", kind="scalar", seed=0, seconds=1.0, config={}, versions={},
+               key={"model": "dnc", "tasks": "joint", "seed": 0}, outcome=known | outcome)
+    ])  # fmt: skip
+    assert by_type(find_sources([tmp_path]).runs[0]) is None
+    store.write_catalog({"title": "Stories", "kinds": "task"})
+    run = find_sources([tmp_path]).runs[0]
+    assert list(by_level(run)) == []
+    chart = by_type(run)
+    assert chart is not None and chart.title == "By task" and "OOD" not in chart.about
+    assert [row[1:] for row in chart.rows] == [
+        ["task 1", 0, 0.5], ["task 10", 0, 0.25], ["task 2", 0, 1.0]
+    ]  # fmt: skip
+    spec = chart.spec["spec"]["layer"][0]["encoding"]["y"]
+    assert spec["sort"] == ["task 1", "task 2", "task 10"]

@@ -39,7 +39,9 @@ FIELDS = {"column": "trainings", "order": "", "level": "level", "set": "problems
 
 
 def by_level(run: RunSource) -> Iterator[Chart]:
-    """Yield the charts of what a run's records measured level by level."""
+    """Yield the charts of what a run's records measured level by level; none of kinds."""
+    if run.catalog.get("kinds"):
+        return
     places = [f"{SELECTED}.{name}" for name in SETS]
     splits = (lookup(record.outcome, place) for record in run.records for place in places)
     found = {name for split in splits if isinstance(split, Mapping) for name in split}
@@ -65,22 +67,28 @@ def by_type(run: RunSource) -> Chart | None:
     """Return the right answers of a test whose groups have names, such as types of sentences."""
     rows: list[list[Any]] = []
     names = (*run.table.fields, run.column_field)
+    what = str(run.catalog.get("kinds") or "")
     for record in run.records:
         found = lookup(record.outcome, f"{SELECTED}.test.accuracy")
         training = label([str(record.key.get(name, "")) for name in names])
         for kind, share in found.items() if isinstance(found, Mapping) else ():
-            if not str(kind).isdecimal() and is_number(share):
-                rows.append([training, str(kind), record.seed, float(share)])
+            if (what or not str(kind).isdecimal()) and is_number(share):
+                rows.append([training, f"{what} {kind}".strip(), record.seed, float(share)])
     if not rows:
         return None
     trainings = list(dict.fromkeys(row[0] for row in rows))
-    kinds = sorted({row[1] for row in rows})
+    kinds = sorted({row[1] for row in rows}, key=in_order)
     up = field("kind", "nominal", title=None, sort=kinds, axis={"labelLimit": 260})
     across = {
         "scale": {"domain": [0, 1]}, "title": "right answers",
         "axis": {"format": "~%", "tickCount": 4},
     }  # fmt: skip
-    shown = {"training": "training", "kind": "type", "seed": "seed", "value": "right answers"}
+    shown = {
+        "training": "training",
+        "kind": what or "type",
+        "seed": "seed",
+        "value": "right answers",
+    }
     spec = {
         "facet": panel_header("training"),
         "columns": min(3, len(trainings)),
@@ -103,12 +111,24 @@ def by_type(run: RunSource) -> Chart | None:
         },
     }  # fmt: skip
     return Chart(
-        name="types", title="By type",
-        about="Right answers of each training in the test, and their mean, by type: of the weights "
-        "that did best on OOD validation.",
+        name="types", title=f"By {what or 'type'}",
+        about="Right answers of each training in the test, and their mean, by "
+        f"{what or 'type'}: of the weights that did best on {'' if what else 'OOD '}validation.",
         spec=spec, fields=("training", "kind", "seed", "value"),
-        headings=("training", "type", "seed", "right answers"), rows=rows,
+        headings=("training", what or "type", "seed", "right answers"), rows=rows,
     )  # fmt: skip
+
+
+def in_order(kind: str) -> tuple[str, int, str]:
+    """Return by what kinds are sorted: the second before the tenth.
+
+    Example:
+        >>> sorted(["task 10", "task 2", "jump"], key=in_order)
+        ['jump', 'task 2', 'task 10']
+    """
+    name, _, number = kind.rpartition(" ")
+    counted = number.isdecimal() and len(number) < MOST_DIGITS
+    return (name, int(number), "") if counted else (kind, 0, "")
 
 
 def complement_of(measure: str) -> str | None:
