@@ -171,3 +171,18 @@ def test_of_babi_a_short_story_of_some_tasks_is_shown(tmp_path):
     assert about["due"] == [""] * 11 + ["out"] and about["num_asked"] == 1
     assert (about["said"][-1] == "out") == about["num_right"] and arrays["writes"].shape == (12, 2)
     assert list(memory_traces(torch.nn.Linear(1, 1), task)) == []
+
+
+def test_a_story_ends_with_an_answer_and_is_not_long():
+    from wug.sources.step_batch import StepBatch
+    from wug.study.traces import MOST_TOLD, first_answers
+
+    def ends(*answers):
+        asked = torch.zeros(1, 200, dtype=torch.bool)
+        asked[0, list(answers)] = True
+        batch = first_answers(StepBatch(asked.long(), asked.long(), asked, torch.tensor([1])))
+        assert {part.shape[1] for part in batch[:3]} == {batch.asked.shape[1]}
+        return batch.asked.shape[1], int(batch.asked.sum())
+
+    assert ends(10, MOST_TOLD - 1, MOST_TOLD) == (MOST_TOLD, 2)
+    assert ends(100, 150) == (101, 1)
