@@ -6,6 +6,7 @@ from typing import Any
 from wug.records import Record, RunStore
 from wug.report.levels import by_level, by_type
 from wug.report.sources import find_sources
+from wug.report.trainings import curves
 
 LEVELS = {"validation": {"1": 1.0, "2": 0.9}, "ood_validation": {"6": 0.5}, "test": {"7": 0.25}}
 
@@ -82,7 +83,8 @@ def test_groups_that_are_kinds_have_their_names_and_no_lengths(tmp_path: Path) -
     known = {"test_error": 0.5, "solved": False, "threshold": 0.01}
     store.append("a", [
         Record(experiment="demo", kind="scalar", seed=0, seconds=1.0, config={}, versions={},
-               key={"model": "dnc", "tasks": "joint", "seed": 0}, outcome=known | outcome)
+               key={"model": "dnc", "tasks": "joint", "seed": 0}, outcome=known | outcome,
+               curves={"step": [1.0, 2.0], "ood_validation": [0.5, 0.4]})
     ])  # fmt: skip
     assert by_type(find_sources([tmp_path]).runs[0]) is None
     store.write_catalog({"title": "Stories", "kinds": "task"})
@@ -93,5 +95,6 @@ def test_groups_that_are_kinds_have_their_names_and_no_lengths(tmp_path: Path) -
     assert [row[1:] for row in chart.rows] == [
         ["task 1", 0, 0.5], ["task 10", 0, 0.25], ["task 2", 0, 1.0]
     ]  # fmt: skip
+    assert [curve.group for curve in curves(run)] == ["Error in validation"]
     spec = chart.spec["spec"]["layer"][0]["encoding"]["y"]
     assert spec["sort"] == ["task 1", "task 2", "task 10"]
