@@ -88,7 +88,7 @@ STEP_SECONDS = Measure(
     about="Seconds of the processor for one sequence of the largest size of training, forward and "
     "backward, not compiled: the least of three",
 )  # fmt: skip
-MEASURES = (IID_LOSS, MEAN_LOSS, PARAMETERS, SECONDS, STEP_SECONDS)
+MEASURES = (IID_LOSS, MEAN_LOSS, PARAMETERS, SECONDS)
 
 # Departures of all tables of the chapter.
 LOSS = (

@@ -16,6 +16,7 @@ from wug.experiments.csordas2023._dnc import (
     DEPARTURES,
     MEASURES,
     NEAR_ZERO,
+    STEP_SECONDS,
     VARIANTS,
     about_equal,
     observe_cost,
@@ -120,9 +121,9 @@ CLAIMS: tuple[Claim, ...] = (
         "was measured have seconds on the clock alone, which depend on what else the machine did: "
         "on these the claim stays open, and benchmarks/dnc_step.py measures it.",
     ),
-    cells=lambda records: with_learning(records, "model", "task"),
+    cells=lambda records: with_learning(records, "model", "task", own=(STEP_SECONDS,)),
     row_units=dict.fromkeys(VARIANTS, "dnc"),
-    measures=MEASURES,
+    measures=(*MEASURES, STEP_SECONDS),
     measure="iid_loss",
 )
 def dnc_copy(run: Run, model: str, task: str) -> Training:
