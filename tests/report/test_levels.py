@@ -7,6 +7,7 @@ from typing import Any
 from wug.records import Record, RunStore
 from wug.report.levels import by_level, by_type
 from wug.report.sources import find_sources
+from wug.report.trainings import curves
 
 LEVELS = {"validation": {"1": 1.0, "2": 0.9}, "ood_validation": {"6": 0.5}, "test": {"7": 0.25}}
 
@@ -86,4 +87,30 @@ def test_tables_of_the_last_weights_have_charts_of_these(tmp_path: Path) -> None
               "measure": "final.test.accuracy"}  # fmt: skip
     source = find_sources([tmp_path / "selected"]).runs[0]
     (shown,) = by_level(replace(source, catalog={**source.catalog, "layout": layout}))
-    assert shown.rows[0][-1] == 0.25 and shown.about.endswith("of the last weights, as in the table.")
+    assert shown.rows[0][-1] == 0.25 and shown.about.endswith(
+        "of the last weights, as in the table."
+    )
+
+
+def test_groups_that_are_kinds_have_their_names_and_no_lengths(tmp_path: Path) -> None:
+    groups = {"1": 0.5, "10": 0.25, "2": 1.0}
+    outcome = {"schema": 2, "groups": {"selected": {"test": {"accuracy": groups}}}}
+    store = RunStore.open(tmp_path, "demo", {})
+    known = {"test_error": 0.5, "solved": False, "threshold": 0.01}
+    store.append("a", [
+        Record(experiment="demo", kind="scalar", seed=0, seconds=1.0, config={}, versions={},
+               key={"model": "dnc", "tasks": "joint", "seed": 0}, outcome=known | outcome,
+               curves={"step": [1.0, 2.0], "ood_validation": [0.5, 0.4]})
+    ])  # fmt: skip
+    assert by_type(find_sources([tmp_path]).runs[0]) is None
+    store.write_catalog({"title": "Stories", "kinds": "task"})
+    run = find_sources([tmp_path]).runs[0]
+    assert list(by_level(run)) == []
+    chart = by_type(run)
+    assert chart is not None and chart.title == "By task" and "OOD" not in chart.about
+    assert [row[1:] for row in chart.rows] == [
+        ["task 1", 0, 0.5], ["task 10", 0, 0.25], ["task 2", 0, 1.0]
+    ]  # fmt: skip
+    assert [curve.group for curve in curves(run)] == ["Error in validation"]
+    spec = chart.spec["spec"]["layer"][0]["encoding"]["y"]
+    assert spec["sort"] == ["task 1", "task 2", "task 10"]

@@ -12,7 +12,7 @@ from chromium import WIDTHS, Browser
 
 from wug.records import Trace, write_trace
 from wug.report.catalog import UnfitError
-from wug.report.pages.memory import figures, memory_data
+from wug.report.pages.memory import figures, memory_data, problem_text
 from wug.report.site import make_pages, write_site
 from wug.report.sources import find_sources
 
@@ -130,3 +130,16 @@ def test_the_player_in_a_browser(folder: Path, browser: Browser, width: int) -> 
     assert browser.run(dots) == WORDS
     assert browser.complaints() == []
     browser.screenshot("memory", width)
+
+
+def test_words_of_a_story_stand_above_its_steps() -> None:
+    arrays, about = copying()
+    steps = len(arrays["writes"])
+    told = {"words": ["mary"] * steps, "said": ["home"] * steps, "due": [""] * steps}
+    story = trace_of(arrays, {**about, **told, "group": "task 1", "level": None})
+    data, _ = memory_data(story)
+    assert (data["labels"], data["said"], data["due"]) == tuple(told.values())
+    assert problem_text(story) == "A story of task 1: 3 of 3 answers right"
+    for odd in (["mary"], [5] * steps, "mary"):
+        with pytest.raises(UnfitError, match="words must"):
+            memory_data(trace_of(arrays, {**about, "words": odd}))

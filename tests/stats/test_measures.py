@@ -117,3 +117,15 @@ def test_the_measures_of_a_run() -> None:
 def test_paths_that_lead_nowhere() -> None:
     assert lookup({"a": {"b": 5}}, "a.b") == 5
     assert lookup({"a": 5}, "a.b") is lookup({}, "a") is None
+
+
+def test_groups_above_a_bound_are_counted() -> None:
+    path = "groups.selected.test.error"
+    failed = Measure(name="failed", title="Failed", path=path, above=0.05)
+    assert Measure.from_json(json.loads(json.dumps(failed.to_json()))) == failed
+
+    def read(groups: object) -> float | None:
+        return failed.read({**SOLVED, "groups": {"selected": {"test": {"error": groups}}}})
+
+    assert read({"1": 0.05, "2": 0.051, "3": 1.0, "4": math.nan}) == 3.0
+    assert read({}) is None and read(None) is None and failed.read(SOLVED) is None

@@ -146,3 +146,43 @@ def test_of_several_problems_of_a_size_the_shortest_is_shown():
     network = DNC(task.in_features, task.out_features, num_cells=2, word_features=2)
     _, arrays, _ = next(memory_traces(network, task))
     assert len(arrays["usage"]) == min(lengths)
+
+
+def test_of_babi_a_short_story_of_some_tasks_is_shown(tmp_path):
+    from wug.models.dnc import DNC
+    from wug.study.traces import memory_traces
+    from wug.tasks.memory.babi import Babi
+
+    (tmp_path / "en-10k").mkdir()
+    story = "1 Al went home.\n2 Bo is here.\n3 Where is Al?\thome\t1\n"
+    short = "1 Al went out.\n2 Where is Al?\tout\t1\n"
+    for task in (2, 3):
+        for part in ("train", "test"):
+            path = tmp_path / "en-10k" / f"qa{task}_stories_{part}.txt"
+            path.write_text(story + short, encoding="utf-8")
+    task = Babi(folder=tmp_path, tasks=(2, 3))
+    network = DNC(
+        task.in_features, task.out_features, num_cells=2, word_features=2, tokens=True,
+        embedding_features=4,
+    )  # fmt: skip
+    ((name, arrays, about),) = memory_traces(network, task)
+    words = ["al", "went", "out", ".", "where", "is", "al", "?", "-", "-", "-", "-"]
+    assert (name, about["group"], about["words"]) == ("memory-2", "task 2", words)
+    assert about["due"] == [""] * 11 + ["out"] and about["num_asked"] == 1
+    assert (about["said"][-1] == "out") == about["num_right"] and arrays["writes"].shape == (12, 2)
+    assert list(memory_traces(torch.nn.Linear(1, 1), task)) == []
+
+
+def test_a_story_ends_with_an_answer_and_is_not_long():
+    from wug.sources.step_batch import StepBatch
+    from wug.study.traces import MOST_TOLD, first_answers
+
+    def ends(*answers):
+        asked = torch.zeros(1, 200, dtype=torch.bool)
+        asked[0, list(answers)] = True
+        batch = first_answers(StepBatch(asked.long(), asked.long(), asked, torch.tensor([1])))
+        assert {part.shape[1] for part in batch[:3]} == {batch.asked.shape[1]}
+        return batch.asked.shape[1], int(batch.asked.sum())
+
+    assert ends(10, MOST_TOLD - 1, MOST_TOLD) == (MOST_TOLD, 2)
+    assert ends(100, 150) == (101, 1)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from wug.stats.measures import MEASURES, Measure, MeasureError
 
 VERDICTS = ("held", "broken", "undecided")
-TEXTS = ("title", "command", "claim", "criterion")
+TEXTS = ("title", "command", "claim", "criterion", "kinds")
 MOST_LETTERS = 60
 MOST_LEVEL = 1e9
 BY_LEVEL = ("solved_at", "sparsity")
@@ -63,8 +63,9 @@ def clean_catalog(raw: object) -> tuple[dict[str, Any], list[str]]:
     for name in ("column_claims", "row_units"):
         if name in raw:
             catalog[name] = take(name, raw[name], named_texts)
-    if "series" in raw:
-        catalog["series"] = take("series", raw["series"], series)
+    for name, clean in (("series", series), ("against", against)):
+        if name in raw:
+            catalog[name] = take(name, raw[name], clean)
     catalog = {name: value for name, value in catalog.items() if value is not None}
     catalog["measures"] = take_all("measures", measure)
     names = {*MEASURES, *(given["name"] for given in catalog["measures"])}
@@ -271,6 +272,21 @@ def series(value: object) -> dict[str, Any]:
              "values": values_at(each.get("values") or {})}
         )  # fmt: skip
     return {"label": text(given.get("label")), "rows": rows}
+
+
+def against(value: object) -> dict[str, Any]:
+    """Check the cells whose measure is drawn against another one."""
+    given = mapping(value)
+    rows = []
+    for each in map(mapping, list_of(given.get("rows"))):
+        numbers = {name: each.get(name) for name in ("x", "value", "low", "high")}
+        if not all(map(usable, numbers.values())) or not float(numbers["x"] or 0) > 0:
+            raise UnfitError("must have numbers, and of what is drawn against those above 0")
+        numbers = {name: float(number) for name, number in numbers.items()}  # type: ignore[arg-type]
+        rows.append(
+            {"row": texts("row", each.get("row")), "column": text(each.get("column")), **numbers}
+        )
+    return {"measure": text(given.get("measure")), "rows": rows}
 
 
 def unit(value: object) -> dict[str, Any]:

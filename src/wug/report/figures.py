@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from wug.report.against import measure_against
 from wug.report.cells import measures, tables
 from wug.report.charts import Chart
 from wug.report.levels import by_level, by_type
@@ -41,7 +42,7 @@ def run_charts(source: RunSource) -> Iterator[Chart]:
     yield from by_level(source)
     for charts in series_charts(source).values():
         yield from charts
-    kinds = by_type(source)
-    if kinds is not None:
-        yield kinds
+    for chart in (measure_against(source), by_type(source)):
+        if chart is not None:
+            yield chart
     yield from curves(source, MOST_POINTS * FINER**2, MOST_STEPS * FINER)

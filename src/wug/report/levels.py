@@ -41,7 +41,9 @@ FIELDS = {"column": "trainings", "order": "", "level": "level", "set": "problems
 
 
 def by_level(run: RunSource) -> Iterator[Chart]:
-    """Yield the charts of what a run's records measured level by level."""
+    """Yield the charts of what a run's records measured level by level; none of kinds."""
+    if run.catalog.get("kinds"):
+        return
     root, whose = weights_shown(run)
     places = [f"{root}.{name}" for name in SETS]
     splits = (lookup(record.outcome, place) for record in run.records for place in places)
@@ -76,22 +78,28 @@ def by_type(run: RunSource) -> Chart | None:
     rows: list[list[Any]] = []
     root, whose = weights_shown(run)
     names = (*run.table.fields, run.column_field)
+    what = str(run.catalog.get("kinds") or "")
     for record in run.records:
         found = lookup(record.outcome, f"{root}.test.accuracy")
         training = label([str(record.key.get(name, "")) for name in names])
         for kind, share in found.items() if isinstance(found, Mapping) else ():
-            if not str(kind).isdecimal() and is_number(share):
-                rows.append([training, str(kind), record.seed, float(share)])
+            if (what or not str(kind).isdecimal()) and is_number(share):
+                rows.append([training, f"{what} {kind}".strip(), record.seed, float(share)])
     if not rows:
         return None
     trainings = list(dict.fromkeys(row[0] for row in rows))
-    kinds = sorted({row[1] for row in rows})
+    kinds = sorted({row[1] for row in rows}, key=in_order)
     up = field("kind", "nominal", title=None, sort=kinds, axis={"labelLimit": 260})
     across = {
         "scale": {"domain": [0, 1]}, "title": "right answers",
         "axis": {"format": "~%", "tickCount": 4},
     }  # fmt: skip
-    shown = {"training": "training", "kind": "type", "seed": "seed", "value": "right answers"}
+    shown = {
+        "training": "training",
+        "kind": what or "type",
+        "seed": "seed",
+        "value": "right answers",
+    }
     spec = {
         "facet": panel_header("training"),
         "columns": min(3, len(trainings)),
@@ -114,11 +122,24 @@ def by_type(run: RunSource) -> Chart | None:
         },
     }  # fmt: skip
     return Chart(
-        name="types", title="By type",
-        about=f"Right answers of each training in the test, and their mean, by type: {whose}.",
+        name="types", title=f"By {what or 'type'}",
+        about="Right answers of each training in the test, and their mean, by "
+        f"{what or 'type'}: {whose.replace('OOD ', '') if what else whose}.",
         spec=spec, fields=("training", "kind", "seed", "value"),
-        headings=("training", "type", "seed", "right answers"), rows=rows,
+        headings=("training", what or "type", "seed", "right answers"), rows=rows,
     )  # fmt: skip
+
+
+def in_order(kind: str) -> tuple[str, int, str]:
+    """Return by what kinds are sorted: the second before the tenth.
+
+    Example:
+        >>> sorted(["task 10", "task 2", "jump"], key=in_order)
+        ['jump', 'task 2', 'task 10']
+    """
+    name, _, number = kind.rpartition(" ")
+    counted = number.isdecimal() and len(number) < MOST_DIGITS
+    return (name, int(number), "") if counted else (kind, 0, "")
 
 
 def complement_of(measure: str) -> str | None:

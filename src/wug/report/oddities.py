@@ -75,6 +75,11 @@ def reason_against(record: Record, measures: Iterable[Measure] = ()) -> str | No
                 continue
             if needed and (not is_number(value) or float(value) < 0):
                 return f"it is solved, and its {path} is no number from 0 up"
+            if measure.above is not None:
+                groups = value.values() if isinstance(value, Mapping) else [None]
+                if not all(isinstance(each, int | float) for each in groups):
+                    return f"its {path} has no number for each group"
+                continue
             if not isinstance(value, int | float):
                 return f"its {path} is not a number"
             if isinstance(value, int) and not is_number(int(value)):

@@ -117,7 +117,9 @@ def curve_chart(
     if marked:
         rows = [[*line, picked[line[0]]] for line in rows]
     lines = [f"line{i}" for i in range(most)]
-    title = SERIES.get(series, series)
+    # Where groups are kinds, OOD validation is validation once more.
+    of_kinds = series == "ood_validation" and source.catalog.get("kinds")
+    title = "Error in validation" if of_kinds else SERIES.get(series, series)
     about = f"{title} over training: one thin line for each seed, the median thick"
     about += ", the threshold dashed." if any(line[4] is not None for line in rows) else "."
     about += " Zero is drawn at the bottom." if zeros else ""

@@ -52,6 +52,8 @@ class Measure:
         complement: Path of the share that this is missing to 1 of; where a run has that one, this
             is read off it.
         inside: Name of the measure that is the same in distribution.
+        above: Where the path leads to a number for each group: the measure is how many of them are
+            above this.
         finish: What a network's number is made of: the mean over a split of what its interface
             counts, or the exponential of that mean.
 
@@ -74,6 +76,7 @@ class Measure:
     complement: str = ""
     inside: str = ""
     finish: Finish = "mean"
+    above: float | None = None
 
     def __post_init__(self) -> None:
         choices = {
@@ -116,6 +119,10 @@ class Measure:
             return None
         value = lookup(outcome, self.complement) if self.complement else None
         value = lookup(outcome, self.path) if value is None else 1 - value
+        if self.above is not None:
+            groups = value.values() if isinstance(value, Mapping) else ()
+            # What is no number is as bad as any.
+            value = sum(not each <= self.above for each in groups) if groups else None
         if value is None or (self.of == "solved" and math.isnan(value)):
             return None
         worst = math.inf if self.better == "lower" else 0.0
@@ -148,7 +155,8 @@ class Measure:
         Raises:
             MeasureError: A field is missing, unknown or of another type.
         """
-        kinds = {field.name: int if field.name == "digits" else str for field in fields(cls)}
+        other = {"digits": int, "above": (int, float)}
+        kinds: dict[str, Any] = {field.name: other.get(field.name, str) for field in fields(cls)}
         if not all(isinstance(v, kinds.get(n, ())) for n, v in data.items()):
             raise MeasureError(f"a measure must have the fields {', '.join(kinds)}; got {data!r}.")
         try:

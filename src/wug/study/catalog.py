@@ -100,6 +100,13 @@ def written_problems(experiment: Experiment) -> dict[str, dict[str, Any]]:
     }
 
 
+def kinds_of_groups(experiment: Experiment) -> str:
+    """Return what the groups of all its tasks are, where they are kinds and no sizes."""
+    tasks = [variant.task for lot in experiment.lots for variant in lot.variants]
+    found = {str(getattr(task, "kinds", "")) for task in tasks}
+    return found.pop() if len(found) == 1 else ""
+
+
 def row_units(experiment: Experiment) -> dict[str, str]:
     """Return the unit or model of each row that has another name than it."""
     first = experiment.layout.rows[0]
@@ -171,6 +178,21 @@ def placed(experiment: Experiment, key: Key) -> tuple[list[int], float]:
         return places, order.index(key[-1]) if key[-1] in order else len(order)
 
 
+def against(experiment: Experiment, cells: Mapping[Key, Cell]) -> dict[str, Any]:
+    """Return the table's measure of each cell beside another that it is drawn against."""
+    layout, across = experiment.layout, experiment.against
+    if not across:
+        return {}
+    rows = [
+        {"row": list(key[:-1]), "column": key[-1], "x": x.value, "value": y.value, "low": y.low,
+         "high": y.high}
+        for key, cell in cells.items()
+        for x, y in [(cell[across], cell[layout.measure])]
+        if all(map(math.isfinite, (x.value, y.value, y.low, y.high)))
+    ]  # fmt: skip
+    return {"against": {"measure": across, "rows": rows}} if rows else {}
+
+
 def make_catalog(
     experiment: Experiment,
     records: Sequence[Record],
@@ -195,7 +217,12 @@ def make_catalog(
     named = {experiment.layout.measure, *(name for cell in experiment.published for name in cell)}
     used = used_measures((record.outcome for record in records), named, experiment.measures)
     layout, tested, units = experiment.layout, tested_claims(experiment), row_units(experiment)
-    problems = written_problems(experiment)
+    problems, kinds = written_problems(experiment), kinds_of_groups(experiment)
+    cells = (
+        measured_table(experiment, records).cells
+        if experiment.cells is None
+        else (experiment.cells(records))
+    )
     return {
         "title": experiment.title,
         "command": command,
@@ -239,5 +266,7 @@ def make_catalog(
         **({"row_units": units} if units else {}),
         **({"problems": problems} if problems else {}),
         **({"criterion": experiment.criterion} if experiment.criterion else {}),
+        **({"kinds": kinds} if kinds else {}),
         **(success_series(experiment, records) if judged else {}),
+        **(against(experiment, cells) if judged else {}),
     }

@@ -130,6 +130,9 @@ class Experiment:
         series: What the last label of these is, if their successes are to be shown over it; the
             table's column if it is the table's own cells that are.
         criterion: What success is, in words, where the further cells count it and not the task.
+        series: What the last label of these is, if their successes are to be shown over it.
+        against: A measure that the table's own is drawn against: of the further cells if there are
+            any, else of all cells.
         title: For people.
         data_edition: Raised when the experiment draws other data than before; part of the settings.
         row_units: First field of a row -> key of the registered unit or model that it is a case of,
@@ -151,6 +154,7 @@ class Experiment:
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
     series: str = ""
     criterion: str = ""
+    against: str = ""
     row_units: Mapping[str, str] = field(default_factory=dict)
     data_edition: int = 1
 

@@ -61,6 +61,8 @@ class PaperTable:
             as curves over it. If it is the label of the columns, the table's own cells are.
         criterion: What success is, in words, where the further cells count it and not the task:
             what the task calls solved is shown nowhere then.
+        against: A measure that the table's own is drawn against: of the further cells if there are
+            any, else of all cells.
         row_units: First label -> key of the unit or model that it is a case of.
         measures: Of its own, beside those that all experiments know or in their stead.
         measure: Name of what the table shows unless told otherwise (`wug.stats.measures`).
@@ -98,6 +100,7 @@ class PaperTable:
     cells: Callable[[Sequence[Record]], Mapping[Key, Cell]] | None = None
     series: str = ""
     criterion: str = ""
+    against: str = ""
     row_units: Mapping[str, str] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
     measure: str = "success"
@@ -235,6 +238,7 @@ class _Chosen:
             cells=table.cells,
             series=table.series,
             criterion=table.criterion,
+            against=table.against,
             row_units={**self._models(), **table.row_units},
             data_edition=table.data_edition,
         )

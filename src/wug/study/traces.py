@@ -31,7 +31,9 @@ from wug.records import Json, write_trace
 from wug.records.traces import trace_path
 from wug.sources.pairs import PairSet, PairTask
 from wug.sources.sequence_task import SequenceTask
+from wug.sources.step_batch import StepBatch
 from wug.sources.text_task import TextTask
+from wug.tasks.memory.babi import Babi
 from wug.tasks.perception.digit_sequences import DigitSequences
 from wug.tasks.systematicity.ctlpp import CTLpp
 from wug.training.kept_networks import load, read_about
@@ -48,6 +50,9 @@ NUM_TOKENS = 20_000
 MOST_GROUPS, TRIED_OF_A_GROUP = 21, 24
 # Problems of one size may have many parts: of so many, the shortest can be looked at best.
 NUM_DRAWN = 8
+# Tasks of bAbI of which a story is shown: one fact, two, two arguments, yes or no, lists and
+# deduction; and how many steps of it, if it has several questions.
+TOLD_TASKS, MOST_TOLD = (1, 2, 4, 6, 8, 15), 64
 # Pictures of a sequence that is shown, and how many sequences a right and a wrong one is among.
 NUM_PICTURES, NUM_SEQUENCES = 10, 50
 
@@ -137,6 +142,8 @@ def memory_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, 
 
     Nothing is yielded for a network without links between cells.
     """
+    if isinstance(task, Babi):
+        yield from story_traces(network, task)
     if getattr(task, "interface", "") != "steps" or not hasattr(task, "levels"):
         return
     for number, split in enumerate(("validation", "test"), 1):
@@ -152,6 +159,37 @@ def memory_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, 
         small = {name: values.astype(np.float16) for name, values in arrays.items()}
         described: About = {"kind": "memory", "split": split, "level": level, **about}
         yield f"memory-{number}", small, described
+
+
+def first_answers(batch: StepBatch) -> StepBatch:
+    """Return the first steps of a sequence: up to an answer, and few enough to show all links."""
+    ends = [step + 1 for step, asked in enumerate(batch.asked[0].tolist()) if asked]
+    end = max((end for end in ends if end <= MOST_TOLD), default=ends[0])
+    inputs, targets, asked = (part[:, :end] for part in batch[:3])
+    return StepBatch(inputs, targets, asked, batch.level)
+
+
+def story_traces(network: nn.Module, task: Babi) -> Iterator[tuple[str, Arrays, About]]:
+    """Yield what a network did with its memory on the shortest story of some tasks of the test."""
+    present = sorted({story.task for story in task.stories("test")})
+    for number in [number for number in TOLD_TASKS if number in present] or present[:1]:
+        batch = first_answers(task.shortest(number))
+        try:
+            arrays, about = memory_record(network, batch)
+        except UserError:  # no such memory
+            return
+        with torch.no_grad():
+            answers = Output.of(network(batch.inputs)).answer[0].argmax(-1)
+        small = {name: values.astype(np.float16) for name, values in arrays.items()}
+        asked = batch.asked[0].tolist()
+        due, said = (
+            [word if now else "" for word, now in zip(task.spell(tokens), asked, strict=True)]
+            for tokens in (batch.targets[0], answers)
+        )
+        words: list[Json] = list(task.spell(batch.inputs[0]))
+        told: About = {"words": words, "due": list(due), "said": list(said)}
+        described: About = {"kind": "memory", "split": "test", "group": f"{task.kinds} {number}"}
+        yield f"memory-{number}", small, {**described, **told, **about}
 
 
 def digit_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, About]]:

@@ -10,9 +10,11 @@ from wug.experiments.csordas2023.dnc_copy import CLAIMS, COLUMN
 from wug.lab.answers import answer
 from wug.records import Record
 from wug.stats.interval import Estimate
+from wug.study.catalog import make_catalog, measured_table
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
 from wug.study.traces import routing_traces
+from wug.study.undecided import why_undecided
 from wug.training.engine import initial_module
 
 TABLES = ("dnc_copy", "dnc_links", "dnc_recall", "dnc_key_value")
@@ -100,6 +102,66 @@ def test_the_printed_table_of_babi_and_its_contradiction():
     (evidence,) = verdicts["means_are_those_of_the_tasks"].evidence
     assert evidence == "dnc joint: the tasks average 17.51 %, 16.9 % is said"
     assert all(verdicts[c.key].verdict.value == "held" for c in BABI_CLAIMS if c.key not in broken)
+
+
+def babi_record(seed, *errors):
+    groups = {str(task): error for task, error in enumerate(errors, 1)}
+    outcome = {
+        "schema": 2, "solved": False, "solved_at": None,
+        "selected": {"test": {"error": 0.5, "accuracy": 0.5}},
+        "groups": {"selected": {"test": {"error": groups}}},
+        "observed": {"mean_error": sum(errors) / len(errors)},
+    }  # fmt: skip
+    key = {"model": "dnc_md", "tasks": "joint", "seed": seed}
+    return Record(experiment="test", key=key, config={}, seed=seed, outcome=outcome, seconds=2.0)
+
+
+def test_failed_tasks_of_babi_err_in_more_than_five_of_a_hundred_words():
+    experiment = index.get("experiment", "csordas2023.babi")(RunOptions())
+    records = [
+        babi_record(0, 0.0, 0.05, 0.051, 0.5), babi_record(1, 0.0, 0.0, float("nan"), 0.0),
+    ]  # fmt: skip
+    cell = measured_table(experiment, records).at("dnc_md", "joint")
+    assert cell["failed_tasks"].value == (2 + 1) / 2
+    catalog = make_catalog(experiment, records, "wug run")
+    titles = {measure["name"]: measure["title"] for measure in catalog["measures"]}
+    assert titles["failed_tasks"] == "Failed tasks" and catalog["kinds"] == "task"
+    assert not any("distribution" in titles[name] for name in ("accuracy", "error"))
+
+
+@pytest.mark.parametrize(
+    ("cost", "around", "verdict"),
+    [(0.015, 0.01, "held"), (0.015, 0.03, "undecided"), (0.05, 0.01, "broken"),
+     (-0.01, 0.005, "broken"), (0.0, 0.03, "undecided")],
+)  # fmt: skip
+def test_what_sharpening_costs_on_babi(cost, around, verdict):
+    cells = {
+        (row, "joint"): Cell(0, 8, {"mean_error": Estimate.given(mean, mean - half, mean + half)})
+        for row, mean, half in (("dnc_md", 0.1, 1e-6), ("dnc_mds", 0.1 + cost, around))
+    }
+    judged = claim(BABI_CLAIMS, "sharpening_costs").evaluate(Table(cells))
+    assert judged.verdict.value == verdict
+    assert claim(BABI_CLAIMS, "sharpening_costs").evaluate(Table({})).verdict.value == "undecided"
+
+
+def test_time_is_judged_by_the_processors_and_open_without_it():
+    time = claim(CLAIMS, "hardly_any_time_more")
+    clock = {"training_seconds": Estimate.given(1.0, 1.0, 1.0)}
+    slow = {"training_seconds": Estimate.given(1.3, 1.3, 1.3)}
+    cells = {("dnc", COLUMN): Cell(0, 8, clock), ("dnc_mds", COLUMN): Cell(0, 8, slow)}
+    assert time.evaluate(Table(cells)).verdict.value == "undecided"
+    assert "lack the number" in why_undecided(time, Table(cells))
+    step = {"step_seconds": Estimate.given(1.1, 1.09, 1.11)}
+    cells["dnc", COLUMN] = Cell(0, 8, {"step_seconds": Estimate.given(1.0, 0.99, 1.01)})
+    cells["dnc_mds", COLUMN] = Cell(0, 8, clock | step)
+    assert time.evaluate(Table(cells)).verdict.value == "held"
+
+
+def test_a_step_of_a_dnc_is_timed():
+    lot = index.get("experiment", "csordas2023.dnc_copy")(RunOptions(scale="smoke")).lots[0]
+    with torch.no_grad():
+        found = lot.observe(initial_module(lot, 0), lot.task)
+    assert set(found) == {"num_parameters", "step_seconds"} and found["step_seconds"] > 0
 
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])

@@ -178,3 +178,16 @@ def test_most_frequent_answers_of_all_tasks(standard):
     answers = standard.most_frequent_answers()
     assert answers[6][0] in ("yes", "no") and 0.4 < answers[6][1] < 0.6
     assert len(answers) == 20 and all(0 < error < 1 for _, error in answers.values())
+
+
+def test_a_task_is_solved_up_to_five_in_a_hundred_wrong_words(folder):
+    assert make(folder).threshold() == 0.05
+
+
+def test_the_shortest_story_of_a_task(folder):
+    task = make(folder)
+    batch = task.shortest(1, "train")
+    words = ["john", "went", "home", ".", "where", "is", "john", "?", "-", "-", "-", "-"]
+    assert task.spell(batch.inputs[0]) == words and batch.asked.sum() == 1
+    with pytest.raises(UserError, match="no test stories of task 2"):
+        task.shortest(2)

@@ -5,13 +5,16 @@ A row is named after its switches: ``dnc_md`` has masks and erases cells that ar
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from wug.core.schedules import Constant
+from wug.functional.output import Output
 from wug.records import Record, group_by
 from wug.stats.measures import Measure
 from wug.study.catalog import measured_cell
@@ -38,6 +41,8 @@ VARIANTS = {
 NEAR_ZERO = 0.1
 # "Hardly" and "marginally": by less than a fifth.
 HARDLY = 1.2
+# Steps that are timed.
+TIMED = 3
 # "Near 1.0".
 NEAR_ONE = 0.9
 
@@ -75,7 +80,13 @@ PARAMETERS = Measure(
 )  # fmt: skip
 SECONDS = Measure(
     name="training_seconds", title="Seconds of a training", path="observed.training_seconds",
-    about="Time on the clock of one of the trainings that ran as one program",
+    about="Time on the clock of one of the trainings that ran as one program, whatever else the "
+    "machine did",
+)  # fmt: skip
+STEP_SECONDS = Measure(
+    name="step_seconds", title="Processor time of a step", path="observed.step_seconds",
+    about="Seconds of the processor for one sequence of the largest size of training, forward and "
+    "backward, not compiled: the least of three",
 )  # fmt: skip
 MEASURES = (IID_LOSS, MEAN_LOSS, PARAMETERS, SECONDS)
 
@@ -151,6 +162,19 @@ def count_parameters(network: nn.Module) -> float:
 def observe_size(network: nn.Module, task: Any) -> dict[str, float]:
     """Return what records say of every network: its number of parameters."""
     return {"num_parameters": count_parameters(network)}
+
+
+def observe_cost(network: nn.Module, task: Any) -> dict[str, float]:
+    """Return the size of a network, and the processor's time for a step of it."""
+    batch = task.batch("validation", size=1, level=task.levels("validation")[-1])
+    seconds = []
+    for _ in range(TIMED):
+        began = time.process_time()
+        with torch.enable_grad():
+            answer: Any = Output.of(network(batch.inputs)).answer
+            torch.autograd.grad(answer.sum(), tuple(network.parameters()), allow_unused=True)
+        seconds.append(time.process_time() - began)
+    return {**observe_size(network, task), "step_seconds": min(seconds)}
 
 
 def trained(

@@ -16,8 +16,10 @@ from wug.experiments.csordas2023._dnc import (
     DEPARTURES,
     MEASURES,
     NEAR_ZERO,
+    STEP_SECONDS,
     VARIANTS,
     about_equal,
+    observe_cost,
     plan,
     trained,
     with_learning,
@@ -86,9 +88,10 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "hardly_any_time_more",
-        "DNC-MDS takes hardly any time more than DNC (less than a fifth).",
+        "DNC-MDS takes hardly any time more than DNC (less than a fifth of the processor's time "
+        "for a step).",
         "csordas2023, section 2.4",
-        lambda t: about_equal(t.at("dnc", COLUMN), t.at("dnc_mds", COLUMN), "training_seconds"),
+        lambda t: about_equal(t.at("dnc", COLUMN), t.at("dnc_mds", COLUMN), "step_seconds"),
     ),
 )
 
@@ -114,13 +117,16 @@ CLAIMS: tuple[Claim, ...] = (
         "Blocks have 2 to 14 words, and there are 1 to 8 of them, at paper scale, as published; "
         "the text has 1 to 8 words and 2 to 14 blocks.",
         "How many seeds the figure has is not said; here 12 at paper scale.",
+        "What a variant costs is judged by the processor's time for a step. Records of before this "
+        "was measured have seconds on the clock alone, which depend on what else the machine did: "
+        "on these the claim stays open, and benchmarks/dnc_step.py measures it.",
     ),
-    cells=lambda records: with_learning(records, "model", "task"),
+    cells=lambda records: with_learning(records, "model", "task", own=(STEP_SECONDS,)),
     row_units=dict.fromkeys(VARIANTS, "dnc"),
-    measures=MEASURES,
+    measures=(*MEASURES, STEP_SECONDS),
     measure="iid_loss",
 )
 def dnc_copy(run: Run, model: str, task: str) -> Training:
     """Train variants of the DNC to repeat blocks that together don't fit into the memory."""
     own = plan(run, batch_size=16, evaluate_every=200)
-    return trained(run, model, TASKS[run.scale], SIZES, plan=own)
+    return trained(run, model, TASKS[run.scale], SIZES, plan=own, observe=observe_cost)

@@ -23,6 +23,7 @@ MOST_STEPS, MOST_CELLS, MOST_HEADS, MOST_WORD, MOST_BITS = 600, 128, 16, 256, 64
 # Of all numbers of a player; with more, links are left out, and with still more all of it.
 MOST_NUMBERS = 400_000
 LARGEST = 1e4
+MOST_LETTERS = 40
 SQUARE, LABELS = 14, 110
 FIELDS, HEADINGS = ("step", "cell", "value", "read"), ("step", "cell", "written", "read")
 # What the trace says of a network, and what it is called.
@@ -105,6 +106,8 @@ def problem_text(trace: Trace) -> str:
     """Return what the problem is, and how much of it was answered rightly."""
     about = trace.about
     kind = SPLITS.get(str(about.get("split")), "a problem")
+    if isinstance(about.get("group"), str):
+        kind = f"a story of {about['group']}"
     size = f", size {about['level']}" if usable(about.get("level")) else ""
     right, asked = about.get("num_right"), about.get("num_asked")
     counts = f": {right} of {asked} answers right" if usable(right) and usable(asked) else ""
@@ -212,6 +215,13 @@ def memory_data(trace: Trace) -> tuple[dict[str, Any], list[str]]:
     if sum(one.size for one in found.values()) > MOST_NUMBERS:
         raise UnfitError(f"it may have {MOST_NUMBERS:,} numbers")
     data: dict[str, Any] = {name: values.round(3).tolist() for name, values in found.items()}
+    for name, words in (("labels", "words"), ("said", "said"), ("due", "due")):
+        if (told := trace.about.get(words)) is not None:
+            if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
+                raise UnfitError(f"{words} must be a list of texts")
+            if len(told) != steps:
+                raise UnfitError(f"{words} must have a text for each of {steps} steps")
+            data[name] = [one[:MOST_LETTERS] for one in told]
     facts = {name: trace.about.get(name) for name in FACTS}
     data["facts"] = [
         [FACTS[name], f"{value:.2f}"] for name, value in facts.items() if usable(value)

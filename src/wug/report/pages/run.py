@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 
 from wug.records import Record, group_by
+from wug.report.against import measure_against
 from wug.report.cells import label, measures, tables
 from wug.report.charts import Chart, switch
 from wug.report.claims import claim_item
@@ -225,8 +226,8 @@ def found_formulas(run: RunSource) -> Markup:
 def trainings(run: RunSource) -> Markup:
     """Return when trainings were solved, how far networks get, and the learning curves."""
     solved, levels, lines = solved_runs(run), list(by_level(run)), list(curves(run))
-    kinds = by_type(run)
-    levels += [] if kinds is None else [kinds]
+    further = (measure_against(run), by_type(run))
+    levels += [chart for chart in further if chart is not None]
     if solved is None and not levels and not lines:
         return Markup()
     return tag(

@@ -1,4 +1,4 @@
-"""Stories of bAbI (Weston et al., 2016): read from their files, told step by step, and judged."""
+"""Stories of bAbI (Weston et al., 2016): read from their files, and told step by step."""
 
 from __future__ import annotations
 
@@ -8,15 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-from torch import Tensor
-
 NUM_TASKS = 20
 # Tokens of every vocabulary, in this order.
 BLANK, QUESTION, UNKNOWN = "-", "?", "<unknown>"
 WORD = re.compile(r"[^\s.,?]+|[.,?]")
-# A task counts as solved below this share of wrong answer words.
-SOLVED = 0.05
 
 Lines = tuple[str, ...]
 
@@ -81,34 +76,3 @@ def tell(task: int, lines: Sequence[str], thinking_steps: int) -> Story:
                 answers[len(words)] = answer.strip()
                 words.append(BLANK)
     return Story(task, tuple(words), answers)
-
-
-def error_counts(predictions: Tensor, targets: Tensor, asked: Tensor, tasks: Tensor) -> Tensor:
-    """Count wrong and all answer words of each task.
-
-    Args:
-        predictions: The word that is said in every step.
-        targets: The word that is due.
-        asked: In which steps one is due.
-        tasks: The task of every story, from 1 on.
-
-    Shape:
-        predictions, targets and asked (batch, seq), tasks (batch,) -> (task, 2), float64.
-    """
-    rows = (tasks - 1).unsqueeze(-1).expand_as(asked)[asked]
-    wrong = (predictions != targets)[asked].double()
-    counts = torch.zeros(NUM_TASKS, 2, dtype=torch.float64, device=wrong.device)
-    return counts.index_add(0, rows, torch.stack((wrong, torch.ones_like(wrong)), -1))
-
-
-def error_rates(counts: Tensor) -> dict[int, float]:
-    """Return the share of wrong answer words of every task that was asked.
-
-    Example:
-        >>> counts = torch.zeros(20, 2)
-        >>> counts[2] = torch.tensor([1.0, 4.0])
-        >>> error_rates(counts)
-        {3: 0.25}
-    """
-    rows = enumerate(counts.tolist(), 1)
-    return {task: wrong / total for task, (wrong, total) in rows if total}

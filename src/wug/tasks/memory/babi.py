@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from wug.core.errors import UserError, require_at_least, require_choice
+from wug.core.errors import MissingFileError, UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.functional.streams import generator_for
 from wug.sources.files import search_folders
@@ -34,6 +34,8 @@ from wug.tasks.memory._babi_stories import (
     tell,
 )
 
+# A task counts as solved up to this share of wrong answer words.
+SOLVED = 0.05
 # Size of the vocabulary of all standard files.
 NUM_TOKENS = 160
 # Training stories of each task in en-10k; what a folder has less of is said.
@@ -84,7 +86,7 @@ class Babi(StepTask):
     Example:
         >>> Babi(folder="nowhere").vocabulary  # doctest: +IGNORE_EXCEPTION_DETAIL
         Traceback (most recent call last):
-        wug.core.errors.UserError: Babi: nowhere/en-10k has no file of task 1 (test).
+        wug.core.errors.MissingFileError: Babi: nowhere/en-10k has no file of task 1 (test).
 
     References:
         weston2016, csordas2023
@@ -92,6 +94,8 @@ class Babi(StepTask):
 
     # A published error is the mean over tasks, however many questions each has.
     averages_groups: ClassVar[bool] = True
+    # Groups are numbers of tasks, which are kinds and no sizes.
+    kinds: ClassVar[str] = "task"
 
     folder: str | Path | None = None
     tasks: tuple[int, ...] = tuple(range(1, NUM_TASKS + 1))
@@ -128,7 +132,9 @@ class Babi(StepTask):
         if not found and part == "train":
             found = sorted((folder / f"qa{task}-partial").glob("*.txt*"))
         if not found:
-            raise UserError(f"Babi: {folder / 'en-10k'} has no file of task {task} ({part}).")
+            raise MissingFileError(
+                f"Babi: {folder / 'en-10k'} has no file of task {task} ({part})."
+            )
         return found
 
     def all_stories(self, part: Literal["train", "test"]) -> dict[int, list[Story]]:
@@ -221,6 +227,10 @@ class Babi(StepTask):
     def _by_length(self) -> list[Story]:
         return sorted(self._by_split["train"], key=lambda story: len(story.words))
 
+    def threshold(self) -> float:
+        """Return the largest share of wrong answer words that counts as solved: 5 %."""
+        return SOLVED
+
     def encode(self, stories: Sequence[Story]) -> StepBatch:
         """Put stories below each other, padded with blanks."""
         longest = max(len(story.words) for story in stories)
@@ -254,6 +264,22 @@ class Babi(StepTask):
             stories = self._by_length[max(first, 0) :][: self.similar_lengths]
         chosen = torch.randint(len(stories), (size,), generator=generator).tolist()
         return self.encode([stories[index] for index in chosen])
+
+    def shortest(self, task: int, split: str = "test") -> StepBatch:
+        """Return the shortest story of a task, by which a network can be looked at best.
+
+        Args:
+            task: Its number.
+            split: One of `SPLITS`.
+
+        Raises:
+            UserError: The split has no story of it.
+        """
+        require_choice("Babi", "split", split, SPLITS)
+        stories = [story for story in self._by_split[split] if story.task == task]
+        if not stories:
+            raise UserError(f"Babi: there are no {split} stories of task {task}.")
+        return self.encode([min(stories, key=lambda story: len(story.words))])
 
     def source(self, batch_size: int, **_: Any) -> GeneratedSource:
         """Return where batches come from: drawn ones in training, else all stories of a split."""
@@ -302,11 +328,14 @@ class Babi(StepTask):
             batch: What `read` returned.
         """
         asked = batch["asked"][0] > 0
-        tokens = logits[asked].argmax(-1).tolist()
+        tokens = logits[asked].argmax(-1)
+        labels = self.spell(batch["inputs"][0])
+        return {"said": ", ".join(self.spell(tokens)), "due": None, "labels": labels}
+
+    def spell(self, tokens: Tensor) -> list[str]:
+        """Return the words of tokens."""
         known = self.vocabulary
-        words = [known[token] if token < len(known) else UNKNOWN for token in tokens]
-        labels = [known[token] for token in batch["inputs"][0].tolist()]
-        return {"said": ", ".join(words), "due": None, "labels": labels}
+        return [known[token] if token < len(known) else UNKNOWN for token in tokens.tolist()]
 
     def most_frequent_answers(self) -> dict[int, tuple[str, float]]:
         """Return the most frequent answer word of each task in training, and its error in tests."""
