@@ -94,7 +94,7 @@ SWEPT = ("nmu", "nac_mul", "nac_mul_sigmoid", "nac_mul_nmu", "nalu", "gated_nau_
 # they don't; the ramp of NMU's penalty ends at 2 million. Laptop scale, by the processor time of a
 # compiled step, evaluations included, on one core: with 2 hidden units 10 us and 3.5 us for each
 # replica, with 10 units 70 us and 10 us, with a gate 10 us and 6 us. In minutes of 3 million steps:
-# hidden_size 84, input_range 37, ablation 76, dataset_parameters 55, gating 47, regularisation 16.
+# hidden_size 84, input_range 37, ablation 76, dataset_parameters 72, gating 47, regularisation 16.
 SWEEP: dict[Scale, Size] = {
     "smoke": Size(seeds=2, steps=200),
     "laptop": Size(seeds=25, steps=3_000_000),
