@@ -328,6 +328,9 @@ def test_the_lab_reads_digits_that_are_drawn(browser: Browser, width: int) -> No
     browser.wait("document.querySelectorAll('.pictures img').length === 2")
     numbers = [float(row) for row in browser.texts(".pictures tbody td:last-child")]
     assert numbers[1] == pytest.approx(2 * numbers[0], rel=1e-3)  # the same picture twice
+    for said in browser.texts(".pictures tbody td:nth-child(2)"):
+        value = float(said.removeprefix("? "))
+        assert said.startswith("? ") == (not -0.5 <= value <= 9.5)  # how far the digits reach
     style = "return getComputedStyle(document.querySelector('.shares.pictures')).display"
     assert browser.run(style) == "table"
     browser.screenshot("lab-digits", width)

@@ -78,20 +78,23 @@ def test_otherwise(model, change, broken):
 
 def lots_by_model(**options):
     return {
-        lot.variants[0].labels["model"]: lot
+        variant.labels["model"]: lot
         for lot in ablation(RunOptions(scale="smoke", **options)).lots
+        for variant in lot.variants
     }
 
 
-def test_one_lot_per_model_and_size():
+def test_penalty_and_none_share_a_lot():
     lots = ablation(RunOptions(scale="paper")).lots
-    assert len(lots) == len(MODELS) * len(HIDDEN_SIZES) == 36
+    assert len(lots) == 2 * len(HIDDEN_SIZES) == 18
+    assert all(len(lot.variants) == 2 for lot in lots)
     assert {(lot.plan.steps, len(lot.seeds)) for lot in lots} == {(5_000_000, 50)}
     assert set(lots_by_model()) == set(MODELS)
 
 
 def test_penalties():
-    penalties = {model: lot.variants[0].terms for model, lot in lots_by_model().items()}
+    lots = ablation(RunOptions(scale="smoke")).lots
+    penalties = {v.labels["model"]: v.terms for lot in lots for v in lot.variants}
     ramp = {"penalty": Ramp(10.0, 40, 80)}
     assert penalties == {
         "nmu": ramp, "nmu_no_penalty": None, "nmu_no_clamp": ramp, "nmu_neither": None,

@@ -63,7 +63,7 @@ def test_cells():
         for model, parameter in product(SWEPT, PARAMETERS)
         for value in PARAMETERS[parameter]
     ]
-    assert cells(dataset_parameters(RunOptions(scale="paper"))) == every
+    assert sorted(cells(dataset_parameters(RunOptions(scale="paper")))) == sorted(every)
     for scale in ("smoke", "laptop"):
         fewer = cells(dataset_parameters(RunOptions(scale=scale)))
         assert set(product(MODELS, PARAMETERS)) == {cell[:2] for cell in fewer}
@@ -95,9 +95,8 @@ def test_one_parameter_changes_at_a_time():
 def test_what_has_one_shape_is_one_lot():
     lots = dataset_parameters(RunOptions(scale="smoke", only=("nmu",))).lots
     assert [(lot.name, len(lot.variants)) for lot in lots] == [
-        ("nmu.num_inputs.125", 1),
-        ("nmu.overlap_ratio.100", 6),
-        ("nmu.subset_ratio.100", 4),
+        ("nmu.125", 1),
+        ("nmu.100", 10),
     ]
 
 

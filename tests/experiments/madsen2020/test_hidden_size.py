@@ -70,7 +70,7 @@ def cells(experiment) -> list[tuple[str, str]]:
     ("scale", "models", "sizes"),
     [
         ("smoke", MODELS, ("3",)),
-        ("laptop", MODELS, ("2", "6", "10")),
+        ("laptop", MODELS, ("2", "10")),
         ("paper", SWEPT, HIDDEN_SIZES),
     ],
 )

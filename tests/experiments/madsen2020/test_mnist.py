@@ -9,6 +9,7 @@ from scipy import stats
 
 from wug.core import index
 from wug.experiments.madsen2020._mnist import (
+    CRITERION,
     as_many_lengths,
     cells_by_length,
     fits,
@@ -22,6 +23,7 @@ from wug.experiments.madsen2020.mnist_product import CLAIMS, RIVALS
 from wug.models.image_fold import ImageFold
 from wug.records import Record
 from wug.stats.wilson import wilson
+from wug.study.catalog import make_catalog, success_series
 from wug.study.claims import Table
 from wug.study.experiment import RunOptions
 from wug.tasks.perception.digit_sequences import DigitSequences
@@ -85,6 +87,7 @@ def reference(num_seeds=5):
     for seed, one in enumerate(records):
         errors = one.outcome["groups"]["selected"]["test"]["error"]
         errors.update({length: 1.0 + seed / 10 for length in errors})
+        one.curves["ood_validation"][-1] = 1.0 + seed / 10
     return records
 
 
@@ -151,3 +154,38 @@ def test_paper_scale_is_as_published(key):
     assert unit.terms["penalty"](np.array([10_000, 100_000])).tolist() == [0, 10]
     assert unit.terms["identity"](np.array([0])).tolist() == [1]
     assert not lots["reference"].plan.terms
+
+
+def test_the_catalog_has_what_is_counted_by_length():
+    experiment = index.get("experiment", "madsen2020.mnist_product")(RunOptions(scale="laptop"))
+    records = by_seed("nmu", 3) + reference()
+    catalog = make_catalog(experiment, records, "wug run", scale="laptop")
+    assert catalog["criterion"] == CRITERION
+    rows = catalog["series"]["rows"]
+    # The rows in the order of the table, lengths as numbers; no row of all lengths.
+    assert [row["level"] for row in rows] == [str(n) for n in range(1, 14)] * 2
+    assert [row["row"][0] for row in rows] == ["reference"] * 13 + ["nmu"] * 13
+    last = rows[-1]
+    assert (last["successes"], last["trials"]) == (3, 5)
+    assert last["values"]["sparsity"][0] == pytest.approx(0.1)
+    assert last["values"]["solved_at"][0] == 200.0
+
+
+def test_a_sweep_has_its_own_cells_as_series():
+    experiment = index.get("experiment", "madsen2020.hidden_size")(RunOptions(scale="laptop"))
+    assert experiment.series == experiment.layout.column and not experiment.criterion
+    records = [
+        Record(
+            experiment="madsen2020.hidden_size",
+            key={"model": "nmu", "hidden_size": size, "seed": seed},
+            kind="scalar", config={}, seed=seed, seconds=1.0, versions={}, curves={},
+            outcome={"solved": seed < 2, "solved_at": 1000, "observed": {"sparsity": 0.25}},
+        )
+        for size in ("10", "2")
+        for seed in range(3)
+    ]  # fmt: skip
+    rows = success_series(experiment, records)["series"]["rows"]
+    assert [(row["level"], row["successes"], row["trials"]) for row in rows] == [
+        ("2", 2, 3), ("10", 2, 3),
+    ]  # fmt: skip
+    assert rows[0]["values"]["solved_at"][0] == pytest.approx(1000)

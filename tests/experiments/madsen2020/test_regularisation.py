@@ -53,15 +53,27 @@ def test_a_chosen_strength_that_fails(strength, broken):
 RAMPS = {"nau": (5_000, 50_000), "nmu": (1_000_000, 2_000_000)}
 
 
-def test_a_row_is_a_lot_of_all_strengths():
+def test_a_model_is_a_lot_of_all_strengths():
     lots = regularisation(RunOptions(scale="smoke")).lots
-    assert [lot.name for lot in lots] == [".".join(row) for row in CHOSEN]
-    for lot, (model, operation) in zip(lots, CHOSEN, strict=True):
+    assert [lot.name for lot in lots] == ["nau", "nmu"]
+    for lot in lots:
         assert [v.labels for v in lot.variants] == [
-            {"model": model, "operation": operation, "strength": strength} for strength in STRENGTHS
+            {"model": model, "operation": operation, "strength": strength}
+            for model, operation in CHOSEN
+            if model == lot.name
+            for strength in STRENGTHS
         ]
-        assert {v.task.operation for v in lot.variants} == {operation}
+        assert all(v.task.operation == v.labels["operation"] for v in lot.variants)
         assert lot.plan.steps == 200
+
+
+def test_nau_is_trained_shorter_on_its_own_ramp():
+    steps = {lot.name: lot for lot in regularisation(RunOptions(scale="laptop")).lots}
+    assert (steps["nau"].plan.steps, steps["nmu"].plan.steps) == (300_000, 3_000_000)
+    ramps = {v.labels["strength"]: v.terms["penalty"] for v in steps["nau"].variants}
+    assert ramps["10"] == Ramp(10.0, *RAMPS["nau"])
+    paper = regularisation(RunOptions(scale="paper")).lots
+    assert {lot.plan.steps for lot in paper} == {5_000_000}
 
 
 def test_penalties():

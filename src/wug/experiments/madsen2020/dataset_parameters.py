@@ -145,6 +145,7 @@ RATIOS = tuple(value for value in COLUMNS if value not in PARAMETERS["num_inputs
         "0.5, and claims over all of them are judged on these: more than 100 inputs are open.",
         FEWER_MODELS,
     ),
+    series="value",
     row_units=ROW_UNITS,
     data_edition=2,
 )
@@ -156,5 +157,4 @@ def dataset_parameters(run: Run, model: str, parameter: str, value: str) -> Trai
     task = ArithmeticDataset(operation="mul", **{parameter: number})
     # 5, 10 and 15 million iterations for up to 100, 200 and 300 inputs.
     longer = ceil(task.num_inputs / 100)
-    lot = f"{model}.{parameter}.{task.num_inputs}"
-    return training(run, lot, NETWORKS[model], task, longer=longer)
+    return training(run, f"{model}.{task.num_inputs}", NETWORKS[model], task, longer=longer)

@@ -29,6 +29,7 @@ from wug.experiments.madsen2020._training import (
     LATE,
     LESS_LONG,
     SHARED_INPUTS,
+    SWEEP,
     THRESHOLDS,
     Model,
     settings,
@@ -191,7 +192,7 @@ def cells_by_gate(records: Sequence[Record]) -> dict[Key, Cell]:
     stream=("operation",),
     scales={
         "smoke": Size(seeds=2, steps=200),
-        "laptop": Size(seeds=20, steps=4_000_000),
+        "laptop": SWEEP["laptop"],
         "paper": Size(seeds=100, steps=ITERATIONS),
     },
     settings=settings,
@@ -205,6 +206,7 @@ def cells_by_gate(records: Sequence[Record]) -> dict[Key, Cell]:
         LESS_LONG,
     ),
     cells=cells_by_gate,
+    series="gate",
     row_units={"nalu_separate": "nalu"},
     data_edition=2,
 )

@@ -50,10 +50,10 @@ RANGES = {
 }
 MIXED, NARROW = "[-2,2)", "[1.1,1.2)"
 # Of laptop scale.
-FEW_RANGES = (MIXED, "[0.1,0.2)", NARROW, "[1,2)")
+FEW_RANGES = (MIXED, NARROW)
 FEWER_RANGES = (
-    "At laptop scale the ranges are U[-2,2), U[0.1,0.2), U[1.1,1.2) and U[1,2), and claims over "
-    "all ranges are judged on these: ranges of negative numbers alone and of large ones are open."
+    "At laptop scale the ranges are U[-2,2) and U[1.1,1.2), and claims over several ranges are "
+    "judged on these: ranges of negative numbers alone, of small and of large ones are open."
 )
 NEGATIVE_OR_SMALL = ("[-2,-1)", MIXED, "[0,1)", "[0.1,0.2)")
 
@@ -130,6 +130,7 @@ CLAIMS: tuple[Claim, ...] = (
     settings=settings,
     claims=CLAIMS,
     departures=(SHARED_INPUTS, NAU_BELOW, THRESHOLDS, LESS_LONG, FEWER_RANGES, FEWER_MODELS),
+    series="range",
     row_units=ROW_UNITS,
     data_edition=2,
 )

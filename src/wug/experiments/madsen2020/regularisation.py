@@ -34,7 +34,9 @@ from wug.tasks.extrapolation.arithmetic_dataset import ArithmeticDataset
 
 STRENGTHS = ("0", "0.01", "0.1", "1", "10", "100")
 # Of laptop scale.
-FEW_STRENGTHS = ("0", "0.01", "10", "100")
+FEW_STRENGTHS = ("0", "0.01", "10")
+# How much shorter NAU is trained at laptop scale: it is solved within tens of thousands of steps.
+SHORTER = 10
 # Model and operation -> the strength of table 4.
 CHOSEN = {("nau", "add"): "0.01", ("nau", "sub"): "0.01", ("nmu", "mul"): "10"}
 
@@ -106,13 +108,15 @@ RAMPS = {"nau": EARLY[1:], "nmu": LATE[1:]}
     scales=SWEEP,
     settings=settings,
     claims=CLAIMS,
+    series="strength",
     departures=(
         SHARED_INPUTS,
         "There are 50 seeds, as in the paper's other sweeps; the script as it stands has seeds 25 "
         "to 49 and the text gives no number.",
         THRESHOLDS,
         LESS_LONG,
-        "At laptop scale strengths are 0, 0.01, 10 and 100.",
+        "At laptop scale strengths are 0, 0.01 and 10, and NAU, whose ramp ends at 50,000, is "
+        "trained for 300,000 iterations; claims over all strengths are judged on these three.",
     ),
     data_edition=2,
 )
@@ -120,4 +124,5 @@ def regularisation(run: Run, model: str, operation: str, strength: str) -> Train
     """Train NAU on sums and differences, and NMU on products, with penalties of six strengths."""
     network = replace(NETWORKS[model], penalty=(float(strength), *RAMPS[model]))
     task = ArithmeticDataset(operation=operation)
-    return training(run, f"{model}.{operation}", network, task)
+    shorter = SHORTER if run.scale == "laptop" and model == "nau" else 1
+    return training(run, model, network, task, shorter=shorter)

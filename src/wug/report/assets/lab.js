@@ -97,7 +97,9 @@
   }
 
   function pictures({ pictures: sources, numbers: read, running }) {
-    const far = ([one], count) => count === 1 && one !== null && Math.abs(one - Math.round(one)) > 0.3;
+    // From the nearest digit, as far as the pages allow (pages/digits.py).
+    const nearest = (one) => Math.min(Math.max(Math.round(one), 0), 9);
+    const far = ([one], count) => count === 1 && one !== null && Math.abs(one - nearest(one)) > 0.5;
     const rows = sources.map((source, i) => make("tr", {},
       make("td", {}, make("img", { src: source, alt: `picture ${i + 1}`, width: 42, height: 42 })),
       make("td", {}, (far(read[i], read[i].length) ? "? " : "") + read[i].map(number).join(", ")),
