@@ -50,7 +50,8 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             exponents above 1) and ``root`` (fractional exponents).
         functions: Of ``exp``, ``log``, ``sin``, ``cos`` and ``tanh``, tried in any case; or
             ``"auto"``, all of them, but only once arithmetic alone was refused by the data.
-        max_terms: Terms of a sum of products.
+        max_terms: Terms of a sum of products; with 1 no formula has a sum, inside of functions
+            neither.
         max_exponent: Largest magnitude of an exponent.
         units: Of the inputs, such as ``("kg", "m/s")``: only formulas are searched whose units come
             out. Numbers are pure; a constant of nature is a column of its own.
@@ -179,7 +180,11 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             # After an interrupt the other outputs are answered with what takes no time.
             seconds = 0.0 if self.interrupted_ else self.time_budget / len(columns)
             far = np.zeros(len(column), dtype=bool)
-            starts = tuple(e.candidate for e in earlier[index]) if index < len(earlier) else ()
+            starts = tuple(
+                one.candidate
+                for one in (earlier[index] if index < len(earlier) else ())
+                if one.candidate.num_inputs == inputs.shape[1]  # or they are of another table
+            )
             if self.robust and seconds:
                 told = outliers(inputs, column, weight, limits, seconds, int(seed))
                 far, seconds = told.far, 0.6 * seconds
