@@ -169,7 +169,9 @@ class Reader:
         if kind == "number":
             if len(text) > MOST_DIGITS:
                 raise NotAFormula(f"the number {text[:20]}... is too long")
-            return constant_checked(sympy.Float(text) if set(text) & set(".eE") else sympy.Integer(text))
+            return constant_checked(
+                sympy.Float(text) if set(text) & set(".eE") else sympy.Integer(text)
+            )
         if kind == "name":
             return sympy.Symbol(text, real=True)
         name = OTHER_NAMES.get(text, text)
