@@ -1,4 +1,4 @@
-"""Times of searches are measured once for a version, and make measures all that the summary reads."""
+"""Times of searches are measured once, and make measures all that the summary reads."""
 
 import re
 from pathlib import Path

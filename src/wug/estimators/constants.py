@@ -346,7 +346,7 @@ def errors_from_blocks(blocks: Iterable[tuple[Array, Array]], least: float = 0.0
         both = np.vstack((triangle.reshape(-1, jacobian.shape[1]), jacobian[usable]))
         # Columns are scaled first: squares of large numbers are no floats.
         scale = largest_sizes(both)
-        triangle = np.linalg.qr(both / scale, mode="r") * scale
+        triangle = np.asarray(np.linalg.qr(both / scale, mode="r")) * scale
         [most] = largest_sizes(error[usable, None])
         missed = math.hypot(missed, most * float(np.linalg.norm(error[usable] / most)))
         num_rows += int(usable.sum())

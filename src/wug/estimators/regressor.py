@@ -328,10 +328,10 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
     def constants_(self) -> Any:
         """The numbers of the chosen formula of each output that were taken from the data."""
         check_is_fitted(self, "status_")
-        inputs, *measured = self._rows
+        inputs, targets, weights = self._rows
         found = [
             printed_constants(equation.expression, self.names_, inputs, target, weight)
-            for equation, target, weight in zip(self._chosen, *measured, strict=True)
+            for equation, target, weight in zip(self._chosen, targets, weights, strict=True)
         ]
         return self._one_or_all(found)
 

@@ -207,9 +207,7 @@ class Search:
             return
         functions = self.limits.functions
         for structure in (UnaryProducts(), UnarySums()) if functions else ():
-            began = self.clock()
-            end = min(began + CHALLENGE_SHARE * self.seconds, self.began + self.seconds)
-            effort = Effort(generator, RESTARTS[0], lambda end=end: self.clock() > end)
+            effort = Effort(generator, RESTARTS[0], self.deadline(CHALLENGE_SHARE))
             for candidate in structure.solve(self.data, effort):
                 if self.errors_of(candidate)[0] < best.relative_error:
                     self.add(candidate)
@@ -221,10 +219,10 @@ class Search:
         limits = self.limits
         return bool(limits.functions) and (limits.always_functions or self.is_refused())
 
-    def deadline(self) -> Callable[[], bool]:
+    def deadline(self, share: float = STRUCTURE_SHARE) -> Callable[[], bool]:
         """Return whether the time is over for the next structure, as a question."""
         now = self.clock()
-        end = min(now + STRUCTURE_SHARE * self.seconds, self.began + self.seconds)
+        end = min(now + share * self.seconds, self.began + self.seconds)
         return lambda: self.clock() > end
 
     def stages(self) -> Iterator[tuple[View | None, Stage]]:
