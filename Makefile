@@ -55,7 +55,9 @@ bench: .venv/run.stamp ## the speed of the fleet against a plain training loop
 	$(BIN)/python benchmarks/fleet.py
 
 bench-formulas: .venv/bench.stamp ## formulas against other methods; resumes; DATA=folder adds Feynman, NIST, ODEBench
-	$(BIN)/python benchmarks/formulas.py
+	$(BIN)/python benchmarks/formulas.py --cores 1 --out benchmarks/results/formulas.jsonl
+	$(BIN)/python benchmarks/formulas.py --methods wug --noise 0 --cores 1 --clock processor --out benchmarks/results/suite_processor_time.jsonl
+	$(BIN)/python benchmarks/formula_times.py
 	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_feynman.py $(DATA)/feynman/FeynmanEquations.csv --methods wug pyoperon gplearn
 	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_feynman.py $(DATA)/feynman/FeynmanEquations.csv --methods wug pyoperon gplearn --noise 0.01
 	test -z "$(DATA)" || $(BIN)/python benchmarks/formula_nist.py $(DATA)/nist

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -380,11 +381,100 @@ def test_differential_equations(
     rows = [(a, np.cos(a) * size, -np.sin(a) * size) for size in (1, 2) for a in t]
     write(tmp_path / "swing.csv", ["time", "angle", "speed"], rows)
     assert main(["fit", "swing.csv", "--ode", "time", "--time", "20"]) == 0
-    assert capsys.readouterr().out.startswith("angle' = speed\nspeed' = -angle\n")
+    printed = capsys.readouterr().out
+    assert "\nangle' = speed\nspeed' = -angle\n" in printed and " s  error " in printed
+    assert "of its deviation; as close as the derivatives are known" in printed
+    assert "approximate" not in printed
     data = json.loads((tmp_path / "fits" / "swing.time_ode" / "odes.json").read_text("utf-8"))
     assert data["right_hand_sides"] == ["speed", "-angle"] and data["found"] == [True, True]
     assert main(["fit", "swing.csv"]) == 2
     assert "--target COLUMN, or --ode COLUMN of times" in capsys.readouterr().err
+    assert main(["fit", "swing.csv", "--ode", "time", "--target", "angle"]) == 2
+    assert "only one of them" in capsys.readouterr().err
+    for option in (["--robust"], ["--error", "speed"], ["--select", "score"], ["--drop-missing"]):
+        assert main(["fit", "swing.csv", "--ode", "time", *option]) == 2
+        assert f"{option[0]} is for a target" in capsys.readouterr().err
+
+
+def test_differential_equations_that_are_only_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    t = np.linspace(0, 6, 150)
+    rows = [(a, np.arctan(a) + 0.3 * np.sin(a * a), "text") for a in t]
+    write(tmp_path / "odd.csv", ["time", "x", "kind"], rows)
+    arguments = ["fit", "odd.csv", "--ode", "time", "--time", "3", "--functions", "none"]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "left out, not numbers: kind ('text' in row 1)" in printed
+    assert "x': error " in printed and "approximate: it leaves more" in printed
+
+
+def test_an_interrupt_ends_a_system(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wug.estimators.polynomial import Polynomial
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    t = np.linspace(0, 6, 150)
+    rows = [(a, np.cos(a), np.sin(a)) for a in t]
+    write(tmp_path / "swing.csv", ["time", "x", "y"], rows)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Polynomial, "solve", interrupt)
+    assert main(["fit", "swing.csv", "--ode", "time", "--time", "20"]) == 130
+    printed = capsys.readouterr().out
+    assert "interrupted: this is what was found so far" in printed
+    assert "not searched any more: y" in printed and "\nx' = " in printed
+
+
+def test_an_interrupt_keeps_the_front_of_a_robust_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wug.estimators.sums import Sums
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    a, b = np.random.default_rng(0).uniform(1, 5, (2, 100))
+    rows = np.column_stack((a, b, np.sin(3 * a) * b)).tolist()
+    write(tmp_path / "data.csv", ["a", "b", "y"], rows)
+    monkeypatch.setattr(Sums, "solve", interrupt)
+    arguments = ["fit", str(tmp_path / "data.csv"), "--target", "y", "--robust", "--time", "20"]
+    assert main([*arguments, "--out", str(tmp_path / "out")]) == 130
+    assert "interrupted: this is what was found so far" in capsys.readouterr().out
+    assert (tmp_path / "out" / "formula.json").exists()
+
+
+def test_rows_that_are_left_out_are_all_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generator = np.random.default_rng(3)
+    a, b = generator.uniform(1, 5, (2, 200))
+    y = a**2 * b * (1 + 0.01 * generator.normal(size=200))
+    wrong = generator.permutation(200)[:12]
+    y[wrong] *= 10
+    write(tmp_path / "data.csv", ["a", "b", "y"], np.column_stack((a, b, y)).tolist())
+    arguments = ["fit", str(tmp_path / "data.csv"), "--target", "y", "--robust", "--functions"]
+    arguments += ["none", "--time", "10", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    named = re.search("do not belong: ([0-9, ]+)\n", printed)
+    assert named is not None and set(wrong + 1) <= set(map(int, named[1].split(", ")))
+    assert "try --loss relative" in printed
+    assert main([*arguments, "--loss", "relative"]) == 0
+    printed = capsys.readouterr().out
+    named = re.search("do not belong: ([0-9, ]+)\n", printed)
+    assert named is not None and set(wrong + 1) == set(map(int, named[1].split(", ")))
+    assert "try --loss relative" not in printed
+
+
+@pytest.mark.parametrize("functions", [["exp", "sin"], ["exp,sin"], ["exp,", "sin"]])
+def test_functions_with_commas(functions: list[str]) -> None:
+    from wug.cli.fit import chosen_among
+
+    assert chosen_among(functions) == ("exp", "sin")
 
 
 def test_decimal_commas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

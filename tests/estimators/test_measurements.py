@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy
 
 from wug.core.errors import UserError
 from wug.estimators import ArithmeticRegressor
@@ -93,6 +94,13 @@ def test_the_front_as_people_know_it() -> None:
         np.testing.assert_array_equal(found.predict(X, index=index), equation.candidate.predict(X))
     with pytest.raises(UserError, match="index must be below"):
         found.predict(X, index=99)
+    for wrong in (1.5, "1", True):
+        with pytest.raises(UserError, match="index must be a whole number"):
+            found.predict(X, index=wrong)
+    np.testing.assert_array_equal(found.predict(X, index=np.int64(0)), found.predict(X, index=0))
+    lines = repr(front).splitlines()
+    assert lines[0].split() == ["size", "error", "formula"] and len(lines) == len(front) + 1
+    assert [line[0] for line in lines].index(">") == front.chosen + 1
     rows = front.rows()
     assert [row["complexity"] for row in rows] == sorted(row["complexity"] for row in rows)
     assert sum(row["chosen"] for row in rows) == 1
@@ -152,3 +160,17 @@ def test_the_status_is_that_of_the_chosen_formula(selection: str) -> None:
     chosen = found.equations_[found.equations_.chosen]
     assert (found.status_ == "exact") == chosen.exact
     assert found.status_ == ("approximate" if selection == "score" else "exact")
+
+
+def test_a_warm_start_with_other_inputs_begins_anew() -> None:
+    found = model(time_budget=20, warm_start=True).fit(X, LAW)
+    found.fit(X[:, :2], X[:, 0] * X[:, 1])
+    assert str(found.expression_) == "x1*x2" and found.status_ == "exact"
+
+
+def test_one_term_is_no_sum_anywhere() -> None:
+    for target in (X[:, 0] + X[:, 1], X[:, 0] / (np.exp(X[:, 1]) - 1)):
+        options = {"time_budget": 4, "max_terms": 1, "random_state": 0}
+        found = ArithmeticRegressor(functions=("exp", "tanh"), **options).fit(X, target)
+        for one in found.equations_:
+            assert not one.expression.has(sympy.Add), str(one)

@@ -199,3 +199,24 @@ def test_a_parquet_file_of_few_bytes_and_many_rows(
     monkeypatch.setenv("WUG_UNPACK_GB", "0.007")
     with pytest.raises(UserError, match=r"more than 0\.007 GB unpacked"):
         read_table(path)
+
+
+def test_quoted_decimal_commas(tmp_path: Path) -> None:
+    text = 'a,b,c\n"3,05","1,234",1\n4,2,1\n"1,234",3,"12,5"\n'
+    table = read_table(written(tmp_path / "data.csv", text))
+    assert table.numbers["a"].tolist() == [3.05, 4, 1.234]
+    assert table.numbers["c"].tolist() == [1, 1, 12.5]
+    # 1,234 alone may be a thousand and more.
+    assert table.text == {"b": "'1,234' in row 1"}
+    table = read_table(written(tmp_path / "data.csv", "a;b\n1,234;1\n2,345;2\n"))
+    assert table.numbers["a"].tolist() == [1.234, 2.345]
+
+
+def test_decimal_commas_in_cells_of_text_of_a_sheet(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], ["3,05", 1], ["4", 2.5]):
+        book.active.append(row)
+    book.save(tmp_path / "data.xlsx")
+    table = read_table(tmp_path / "data.xlsx")
+    assert table.numbers["a"].tolist() == [3.05, 4] and not table.text

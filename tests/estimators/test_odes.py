@@ -6,6 +6,7 @@ import sympy
 from scipy.integrate import solve_ivp
 
 from wug.core.errors import UserError
+from wug.estimators.data import Limits
 from wug.estimators.odes import derivatives, find_odes
 
 
@@ -42,3 +43,21 @@ def test_derivatives_of_a_spline() -> None:
 def test_too_few_points_are_refused() -> None:
     with pytest.raises(UserError, match="at least 12 points"):
         find_odes([(np.arange(5.0), np.ones((5, 1)))], ["x"])
+
+
+def test_a_pendulum_is_no_cubic() -> None:
+    times = np.linspace(0, 20, 300)
+    solved = solve_ivp(
+        lambda _, s: [s[1], -np.sin(s[0])], (0, 20), [1.0, 0.3], t_eval=times, rtol=1e-9, atol=1e-10
+    )  # fmt: skip
+    seen: list[str] = []
+    system = find_odes(
+        [(times, solved.y.T)], ["angle", "speed"], seconds=20,
+        on_better=lambda name, _: seen.append(name),
+    )  # fmt: skip
+    assert str(system) == "angle' = speed\nspeed' = -sin(angle)"
+    assert system.approximate == (False, False) and max(system.errors) < 1e-6
+    assert set(seen) == {"angle", "speed"}
+    limits = Limits(functions=())
+    cubic = find_odes([(times, solved.y.T)], ["angle", "speed"], seconds=20, limits=limits)
+    assert cubic.approximate == (False, True)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from wug.estimators.candidate import Array, Candidate
-from wug.estimators.data import Data
+from wug.estimators.data import Data, Limits
+from wug.estimators.search import Search
 from wug.estimators.snapping import allowance, round_constants, round_exponents, simple_numbers
 
 RNG = np.random.default_rng(0)
@@ -69,3 +70,21 @@ def test_exponents_respect_signs() -> None:
 def test_the_allowance_has_a_floor() -> None:
     assert allowance(0.0, 1e-16, 100) == 1e-16
     assert allowance(1.0, 1e-16, 100, slack=5.0) == pytest.approx(1.05)
+
+
+def test_terms_that_are_tiny_beside_others_are_dropped() -> None:
+    """What a search ends with for (2a + 3b)(c + d)/(e + 1)."""
+    rows = np.random.default_rng(0).uniform(1, 5, (200, 5))
+    a, b, c, d, e = rows.T
+    rest = np.random.default_rng(1).normal(size=(3, 6))
+    exponents = np.vstack((np.eye(5), np.zeros(5)))
+    large = 1e12 * np.array([[2, 3, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1]])
+    long = Candidate(
+        exponents=exponents, coefficients=np.vstack((large + rest, [0, 0, 0, 0, 0, 1e-12])),
+        powers=np.array([1.0, 1.0, -1.0, 1.0]),
+    )  # fmt: skip
+    target = (2 * a + 3 * b) * (c + d) / (e + 1)
+    search = Search(inputs=rows, target=target, limits=Limits(), seconds=1, seed=0)
+    search.add(long)
+    assert search.best.exact
+    assert str(search.best.candidate.expression(list("abcde"))) == "(2*a + 3*b)*(c + d)/(e + 1)"

@@ -21,6 +21,8 @@ MOST_SLICES = 4
 MOST_POINTS = 1_000
 # Deviations of most rows beyond which a row is far off, and the largest share of such rows.
 FAR, MOST_FAR = 10.0, 0.1
+# Rows from which on it is told whether errors grow, and how unlikely that must be by chance.
+FEWEST_TO_TELL, UNLIKELY = 20, 1e-3
 
 
 def shown(equation: Equation) -> str:
@@ -79,8 +81,13 @@ def remarks(model: NamedRegressor, columns: ChosenColumns) -> list[str]:
         numbers = (f"{c.value:.6g} ± {c.standard_error:.2g}" for c in known)
         sentences.append(f"constants: {', '.join(numbers)}")
     if len(model.outliers_):
-        rows = listed([str(columns.rows[row] + 1) for row in model.outliers_])
+        rows = ", ".join(str(columns.rows[row] + 1) for row in model.outliers_)
         sentences.append(f"left out, rows that do not belong: {rows}")
+        if model.loss == "absolute" and columns.errors is None and grows(model, columns):
+            sentences.append(
+                "what is left grows with the target, so that large rows are left out too easily: "
+                "try --loss relative"
+            )
     elif not model.robust and not met:
         far = far_rows(model, columns)
         if far:
@@ -90,6 +97,20 @@ def remarks(model: NamedRegressor, columns: ChosenColumns) -> list[str]:
                 "looks for the law of the others"
             )
     return sentences
+
+
+def grows(model: NamedRegressor, columns: ChosenColumns) -> bool:
+    """Say whether the rows that belong are missed by more where the target is larger."""
+    import numpy as np
+    from scipy.stats import spearmanr
+
+    kept = np.delete(np.arange(len(columns.values)), model.outliers_)
+    value = model.equation_.candidate.predict(columns.inputs[kept])
+    error = np.abs(value - columns.values[kept])
+    if model.status_ == "exact" or len(kept) < FEWEST_TO_TELL or not np.isfinite(error).all():
+        return False
+    told = spearmanr(np.abs(value), error)
+    return bool(told.statistic > 0 and told.pvalue < UNLIKELY)
 
 
 def far_rows(model: NamedRegressor, columns: ChosenColumns) -> list[int]:

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from wug.estimators.chosen_columns import ChosenColumns
     from wug.estimators.regressor import Equation
     from wug.estimators.saved import NamedRegressor
+    from wug.estimators.scoring import Scored
 
 Operation = Literal["add", "sub", "mul", "div", "pow", "root"]
 FUNCTIONS = ("exp", "log", "sin", "cos", "tanh")
 ALL: tuple[Operation, ...] = ("add", "sub", "mul", "div", "pow", "root")
 FITS = Path("fits")
 ODES = "odes.json"
+CLOSE = "as close as the derivatives are known"
+APPROXIMATE = "approximate: it leaves more than the derivatives are off; keep to the range"
 
 
 def fit(
@@ -85,7 +88,9 @@ def fit(
     chosen_functions = chosen_among(functions)
     if not operations:
         raise UserError(f"fit: --operations must name some of {', '.join(ALL)}; got none.")
-    if (target is None) == (ode is None):
+    if target is not None and ode is not None:
+        raise UserError("fit: --target names a column, --ode a system of all: only one of them.")
+    if target is None and ode is None:
         raise UserError(
             "fit: name what to explain: --target COLUMN, or --ode COLUMN of times; "
             f"{table} has {columns_of(table)}."
@@ -94,8 +99,14 @@ def fit(
         raise UserError(f"fit: seed must be between 0 and {2**32 - 1}; got {seed}.")
     if not units and units_factor:
         raise UserError("fit: --units-factor says how --units are used; name the units.")
-    if units and ode is not None:
-        raise UserError("fit: --units are those of a target; they can't be used with --ode.")
+    ignored = (
+        ("--units", units), ("--robust", robust), ("--error", error is not None),
+        ("--loss", loss != "absolute"), ("--select", select != "best"),
+        ("--drop-missing", drop_missing),
+    )  # fmt: skip
+    for option, given in ignored if ode is not None else ():
+        if given:
+            raise UserError(f"fit: {option} is for a target; it can't be used with --ode.")
     folder = out or default_folder(table, target or f"{ode}.ode")
     if folder.exists() and not folder.is_dir():
         raise UserError(f"fit: {folder} is a file; --out must name a folder.")
@@ -200,49 +211,84 @@ def fit_odes(
             f"fit: --ode needs a column of times and other columns of numbers; got text in "
             f"{listed(text) or 'none'} and the columns {listed(states) or 'none'}."
         )
+    from rich.console import Console
+
     from wug.estimators.data import Limits
     from wug.estimators.odes import find_odes, trajectories_of
+    from wug.estimators.readable import few_digits, readable
     from wug.estimators.regressor import FUNCTIONS as ALL_FUNCTIONS
     from wug.estimators.saved import weights_to_json
 
+    console = Console(highlight=False)
+    if names is None and cells.text:
+        found = listed([f"{name} ({cell})" for name, cell in cells.text.items()])
+        console.print(
+            f"left out, not numbers: {found}", style="yellow", markup=False, soft_wrap=True
+        )
     columns = np.stack([cells.numbers[name] for name in states], 1)
     functions = limits["functions"]
+    console.print(f"{listed(states)} along {times}: {len(columns)} rows", markup=False)
+    symbols = identifiers(states)
+
+    def report(name: str, scored: Scored) -> None:
+        formula = few_digits(readable(scored.candidate.expression(symbols)))
+        line = f"{scored.seconds:6.1f} s  error {scored.relative_error:<9.3g} {name}' = {formula}"
+        console.print(line, markup=False, no_wrap=True, overflow="ellipsis")
+
     system = find_odes(
-        trajectories_of(cells.numbers[times], columns), identifiers(states), seconds=seconds,
-        seed=seed, limits=Limits(**limits | {
+        trajectories_of(cells.numbers[times], columns), symbols, seconds=seconds, seed=seed,
+        limits=Limits(**limits | {
             "functions": ALL_FUNCTIONS if functions == "auto" else functions
-        }),
+        }), on_better=report,
     )  # fmt: skip
-    print(system)
-    for name, found in zip(states, system.found, strict=True):
-        if not found:
-            print(f"{name}: no formula is as close as the trajectories are accurate")
+    if system.interrupted:
+        console.print("interrupted: this is what was found so far", style="yellow")
+    console.print(f"\n{system}\n", style="bold", markup=False, soft_wrap=True)
+    for name, error, far in zip(symbols, system.errors, system.approximate, strict=False):
+        meaning = APPROXIMATE if far else CLOSE
+        line = f"{name}': error {error:.2g} of its deviation; {meaning}"
+        console.print(line, markup=False, soft_wrap=True)
+    missing = symbols[len(system.formulas) :]
+    if missing:
+        console.print(f"not searched any more: {listed(missing)}", markup=False, soft_wrap=True)
     data = {
         "format": 1, "times": times, "columns": states, "symbols": list(system.names),
         "right_hand_sides": [str(one) for one in system.expressions],
         "weights": [weights_to_json(one) for one in system.formulas],
-        "found": list(system.found),
+        "found": list(system.found), "errors": list(system.errors),
+        "approximate": list(system.approximate),
     }  # fmt: skip
     write_atomic(folder / ODES, f"{json.dumps(plain(data), indent=1, ensure_ascii=False)}\n")
-    print(f"wrote {folder / ODES}")
-    return 0
+    console.print(f"wrote {folder / ODES}", markup=False, soft_wrap=True)
+    return 130 if system.interrupted else 0
 
 
 def chosen_among(names: Sequence[str]) -> tuple[str, ...] | str:
     """Return the functions that a person named.
 
     Example:
-        >>> chosen_among(["exp", "log"]), chosen_among(["none"]), chosen_among(["auto"])
-        (('exp', 'log'), (), 'auto')
+        >>> chosen_among(["exp", "log"]), chosen_among(["exp,log"]), chosen_among(["none"])
+        (('exp', 'log'), ('exp', 'log'), ())
     """
+    names = [name for name in parted(names) if name]
     if list(names) in (["auto"], ["none"]):
         return "auto" if names[0] == "auto" else ()
     if not names or any(name not in FUNCTIONS for name in names):
         raise UserError(
-            f"fit: --functions must be auto, none, or names of {', '.join(FUNCTIONS)} with spaces "
-            f"between them; got {' '.join(names)!r}."
+            f"fit: --functions must be auto, none, or names of {', '.join(FUNCTIONS)}; got "
+            f"{' '.join(names)!r}."
         )
     return tuple(dict.fromkeys(names))
+
+
+def parted(words: Sequence[str]) -> list[str]:
+    """Return words that stand with commas between them as words of their own.
+
+    Example:
+        >>> parted(["kg, m/s", "a=J", ""])
+        ['kg', 'm/s', 'a=J', '']
+    """
+    return [part.strip() for word in words for part in word.split(",")]
 
 
 def units_in_order(units: Sequence[str], names: Sequence[str], target: str) -> list[str] | None:
@@ -251,18 +297,22 @@ def units_in_order(units: Sequence[str], names: Sequence[str], target: str) -> l
     Example:
         >>> units_in_order(["E=J", "m=kg"], ["m"], "E"), units_in_order(["kg", "J"], ["m"], "E")
         (['kg', 'J'], ['kg', 'J'])
+        >>> units_in_order(["kg,J"], ["m"], "E"), units_in_order(["E=J,m=kg"], ["m"], "E")
+        (['kg', 'J'], ['kg', 'J'])
     """
     if not units:
         return None
-    given = dict(part.rsplit("=", 1) for part in units if "=" in part)
     wanted = (*names, target)
+    if not all(part.rsplit("=", 1)[0] in wanted for part in units):
+        units = parted(units)  # a name may have commas of its own
+    given = dict(part.rsplit("=", 1) for part in units if "=" in part)
     if not given and len(units) == len(wanted):
         return list(units)
     wrong = [name for name in (*wanted, *given) if (name in wanted) != (name in given)]
     if wrong or len(given) != len(units):
         raise UserError(
             f"fit: --units must name a unit for each of {', '.join(wanted)}, as in "
-            f"{wanted[0]}=kg, or list {len(wanted)} units in this order, with spaces between them; "
+            f"{wanted[0]}=kg, or list {len(wanted)} units in this order; "
             f"got {' '.join(units)!r}."
         )
     return [given[name] for name in wanted]

@@ -94,7 +94,9 @@ def inputs_of(fit: SavedFit, source: Source, block: Block, first_row: int) -> Ar
         name = fit.columns[place]
         try:
             cells = block[source.names.index(name)]
-            inputs[:, place] = to_numbers(cells, first_row, decimal_comma=source.decimal_comma)
+            inputs[:, place] = to_numbers(
+                cells, first_row, decimal_comma=source.decimal_comma, thousands=source.thousands
+            )
         except NotNumbers as error:
             raise UserError(f"predict: {name!r} must hold numbers, but there is {error}.") from None
     return inputs

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wug.core.errors import UserError
+from wug.estimators.formula_text import FUNCTIONS, OTHER_NAMES
 from wug.estimators.number_tables import Array, NumberTable
 
 FEWEST_ROWS = 2
@@ -20,6 +21,8 @@ FEW_ROWS = 20
 # Squares and products of numbers beyond these are no floats.
 SMALLEST, LARGEST = 1e-100, 1e100
 MOST_LISTED = 8
+# A formula that is read back has a meaning of its own for these, or SymPy has.
+MEANT = frozenset(("pi", "E", "I", "oo", "zoo", "nan", *FUNCTIONS, *OTHER_NAMES))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +122,8 @@ def choose_columns(
         found = listed([f"{name} ({columns.pop(name)[0]:.6g})" for name in constant])
         notices.append(f"left out, the same in every row: {found}")
     if not columns:
-        raise UserError(f"fit: no column is left to fit {target!r} from. {'; '.join(notices)}")
+        left_out = f" {'; '.join(notices)}." if notices else ""
+        raise UserError(f"fit: no column is left to fit {target!r} from.{left_out}")
     if values.min() == values.max():
         notices.append(f"the target is the same in every row: {target} ({values[0]:.6g})")
     if len(values) <= len(columns):
@@ -184,8 +188,8 @@ def identifiers(names: Sequence[str]) -> list[str]:
     """Return names that are safe in a formula, which may be read as Python or typed again.
 
     Example:
-        >>> identifiers(["mean radius", "a+b", "a-b", "3rd", "lambda"])
-        ['mean_radius', 'a_b', 'a_b_2', 'x3rd', 'lambda_']
+        >>> identifiers(["mean radius", "a+b", "a-b", "3rd", "lambda", "pi", "sin"])
+        ['mean_radius', 'a_b', 'a_b_2', 'x3rd', 'lambda_', 'pi_', 'sin_']
     """
     taken: list[str] = []
     for name in names:
@@ -193,7 +197,7 @@ def identifiers(names: Sequence[str]) -> list[str]:
         # One underscore at a time: SymPy draws two of them as a superscript.
         plain = re.sub("_+", "_", plain).strip("_")
         plain = plain if plain.isidentifier() else f"x{plain}"
-        plain += "_" if iskeyword(plain) else ""
+        plain += "_" if iskeyword(plain) or plain in MEANT else ""
         others = (f"{plain}_{place}" for place in count(2))
         taken.append(next(n for n in chain([plain], others) if n not in taken))
     return taken

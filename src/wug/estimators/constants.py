@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -339,17 +340,28 @@ def errors_from_blocks(blocks: Iterable[tuple[Array, Array]], least: float = 0.0
         blocks: Derivatives, (row, number), and errors, (row,), both with their weights.
         least: Smallest variance of an error.
     """
-    triangle, squares, num_rows = np.zeros((0, 0)), 0.0, 0
+    triangle, missed, num_rows = np.zeros((0, 0)), 0.0, 0
     for jacobian, error in blocks:
         usable = np.isfinite(jacobian).all(1) & np.isfinite(error)
         both = np.vstack((triangle.reshape(-1, jacobian.shape[1]), jacobian[usable]))
-        triangle = np.linalg.qr(both, mode="r")
-        squares += float(error[usable] @ error[usable])
+        # Columns are scaled first: squares of large numbers are no floats.
+        scale = largest_sizes(both)
+        triangle = np.asarray(np.linalg.qr(both / scale, mode="r")) * scale
+        [most] = largest_sizes(error[usable, None])
+        missed = math.hypot(missed, most * float(np.linalg.norm(error[usable] / most)))
         num_rows += int(usable.sum())
-    size = np.linalg.norm(triangle, axis=0)
+    scale = largest_sizes(triangle)
+    size = np.linalg.norm(triangle / scale, axis=0)
     if not (size > 0).all():
         return np.full(triangle.shape[1], np.inf)
-    variance = max(squares / max(num_rows - triangle.shape[1], 1), least)
-    _, values, right = np.linalg.svd(triangle / size, full_matrices=False)
+    deviation = missed / math.sqrt(max(num_rows - triangle.shape[1], 1))
+    _, values, right = np.linalg.svd(triangle / scale / size, full_matrices=False)
     values = np.maximum(values, SMALLEST_SINGULAR * values[0])
-    return np.asarray(np.sqrt(((right.T / values) ** 2).sum(1) * variance) / size)
+    spread = np.sqrt(((right.T / values) ** 2).sum(1))
+    return np.asarray(spread * max(deviation, math.sqrt(least)) / size / scale)
+
+
+def largest_sizes(columns: Array) -> Array:
+    """Return the largest size in each column, 1 where there is none, (column,)."""
+    sizes = np.abs(columns).max(0, initial=0.0)
+    return np.where(sizes > 0, sizes, 1.0)

@@ -28,7 +28,8 @@ class Limits:
         operations: Of add, sub, mul, div, pow and root.
         functions: Of those of :data:`wug.estimators.candidate.FUNCTIONS`.
         always_functions: Whether functions are tried even if arithmetic alone leaves only noise.
-        max_terms: Terms of a sum of products.
+        max_terms: Terms of a sum of products; with 1 no sum has more than a term, those inside of
+            functions included.
         max_exponent: Largest magnitude of an exponent.
     """
 
@@ -51,6 +52,7 @@ class Limits:
             and (has("pow") or (sizes[sizes % 1 == 0] <= 1).all())
             and (has("sub") or (candidate.coefficients >= 0).all())
             and (has("add") or ((candidate.coefficients > 0).sum(1) <= 1).all())
+            and (self.max_terms > 1 or ((candidate.coefficients != 0).sum(1) <= 1).all())
             and (has("mul") or self._is_linear(candidate))
             and all(self.allow(one.inner) for one in candidate.functions)
         )

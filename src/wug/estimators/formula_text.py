@@ -22,6 +22,10 @@ NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 WORD = re.compile(r"[^\W\d]\w*")
 SIGNS = ("**", "+", "-", "*", "/", "^", "(", ")")
 DEEPEST = 100
+# Largest size of a constant, by its logarithm to the base 10, and most digits of a typed one.
+LARGEST, MOST_DIGITS = 300.0, 300
+# Letters of a number in a sentence.
+SHORT = 30
 
 
 class NotAFormula(ValueError):
@@ -123,7 +127,7 @@ class Reader:
         value = self.product()
         while sign := self.take("+", "-"):
             other = self.product()
-            value = value + other if sign == "+" else value - other
+            value = constant_checked(value + other if sign == "+" else value - other)
         self.depth -= 1
         return value
 
@@ -134,7 +138,7 @@ class Reader:
             other = self.signed()
             if sign == "/" and other == 0:
                 raise NotAFormula("it divides by 0")
-            value = value * other if sign == "*" else value / other
+            value = constant_checked(value * other if sign == "*" else value / other)
         return value
 
     def signed(self) -> Any:
@@ -149,10 +153,7 @@ class Reader:
         """Read a power; of several the last comes first."""
         base = self.atom()
         if self.take("**", "^"):
-            exponent = self.signed()
-            if exponent.is_number and base.is_number and abs(float(exponent)) > DEEPEST:
-                raise NotAFormula(f"the exponent {exponent} is too large")
-            return base**exponent
+            return power_of(base, self.signed())
         return base
 
     def atom(self) -> Any:
@@ -166,12 +167,16 @@ class Reader:
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "number":
-            return sympy.Float(text) if set(text) & set(".eE") else sympy.Integer(text)
+            if len(text) > MOST_DIGITS:
+                raise NotAFormula(f"the number {text[:20]}... is too long")
+            return constant_checked(
+                sympy.Float(text) if set(text) & set(".eE") else sympy.Integer(text)
+            )
         if kind == "name":
             return sympy.Symbol(text, real=True)
         name = OTHER_NAMES.get(text, text)
         if kind == "word" and name in FUNCTIONS and self.take("("):
-            return getattr(sympy, name)(self.closed())
+            return constant_checked(getattr(sympy, name)(self.closed()))
         if kind == "word" and text == "pi":
             return sympy.pi
         if kind == "word":
@@ -186,3 +191,64 @@ class Reader:
         if not self.take(")"):
             raise NotAFormula("a bracket is not closed")
         return value
+
+
+def power_of(base: Any, exponent: Any) -> Any:
+    """Return a power, if its constants can be computed with.
+
+    Raises:
+        NotAFormula: If a constant is too large or not real.
+    """
+    import math
+
+    import sympy
+
+    if exponent.is_number:
+        if abs(float(exponent)) > DEEPEST:
+            raise NotAFormula(f"the exponent {short(exponent)} is too large")
+        for factor in sympy.Mul.make_args(base):  # (9*x**99)**99, too
+            if not factor.is_number:
+                inner = factor.exp if factor.is_Pow and factor.exp.is_number else 1
+                if abs(float(inner * exponent)) > DEEPEST:
+                    raise NotAFormula(f"the exponent {short(inner * exponent)} is too large")
+                continue
+            size = abs(float(factor))
+            if size == 0 and exponent < 0:
+                raise NotAFormula(f"it raises 0 to the power {exponent}")
+            if size and abs(math.log10(size) * float(exponent)) > LARGEST:
+                raise NotAFormula(f"a power of {short(factor)} is too large, or too small")
+    return constant_checked(base**exponent)
+
+
+def short(number: Any) -> str:
+    """Return a number for a sentence."""
+    text = str(number)
+    return text if len(text) <= SHORT else f"{text[:SHORT]}..."
+
+
+def constant_checked(value: Any) -> Any:
+    """Return a part of a formula, if it is no constant that nothing can be computed with.
+
+    Raises:
+        NotAFormula: If it is a constant that is not real, or too large.
+    """
+    if not value.is_number:
+        if value.has(*unreal()):
+            raise NotAFormula(f"{value} is no real number")
+        return value
+    if value.is_real is False or value.has(*unreal()):
+        raise NotAFormula(f"{value} is no real number")
+    try:
+        size = abs(float(value))
+    except (TypeError, OverflowError):
+        raise NotAFormula(f"{value} is no real number, or too large") from None
+    if size and not 10.0**-LARGEST < size < 10.0**LARGEST:
+        raise NotAFormula("a constant is too large, or too small")
+    return value
+
+
+def unreal() -> tuple[Any, ...]:
+    """Return SymPy's names for what is no real number."""
+    import sympy
+
+    return sympy.I, sympy.nan, sympy.zoo, sympy.oo, -sympy.oo

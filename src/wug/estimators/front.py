@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from numbers import Integral
 from typing import Any, Literal
 
 from wug.core.errors import UserError
@@ -93,6 +94,14 @@ class Front(list[Equation]):
             lines.append(rf"{one.complexity} & {one.error:.3g} & ${formula}$ \\")
         return "\n".join([*lines, r"\end{tabular}"])
 
+    def __repr__(self) -> str:
+        lines = [f"  {'size':>4}  {'error':>9}  formula"]
+        for index, one in enumerate(self):
+            mark = ">" if index == self.chosen else " "
+            formula = few_digits(one.expression)
+            lines.append(f"{mark} {one.complexity:>4}  {one.error:>9.3g}  {formula}")
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
         cells = "".join(
             f"<tr{' style=font-weight:bold' if index == self.chosen else ''}>"
@@ -162,6 +171,9 @@ def pick(front: Front, index: int | None) -> Equation:
     """Return a formula of the front by its index, or the chosen one."""
     if index is None:
         return front[front.chosen]
+    if isinstance(index, bool) or not isinstance(index, Integral):
+        raise UserError(f"index must be a whole number, of a formula of the front; got {index!r}.")
+    index = int(index)
     if not -len(front) <= index < len(front):
         raise UserError(
             f"index must be below {len(front)}, the number of formulas on the front; got {index}."

@@ -11,6 +11,7 @@ import gzip
 import io
 import itertools
 import math
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,6 +34,7 @@ ROWS_OF_A_BLOCK = 50_000
 BYTES_OF_A_READ = 2**16
 SEPARATORS = ",\t;|"
 MISSING = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null", "<na>", "#n/a"))
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 UNREADABLE = (OSError, EOFError, zlib.error, csv.Error, TooMuchError)
 
 
@@ -51,13 +53,16 @@ class Source:
         header: The first line as it is in the file.
         names: The same for people: printable, without line breaks, none empty.
         blocks: The columns of the next rows, again and again.
-        decimal_comma: Whether 1,5 may be a number: not where commas part the cells.
+        decimal_comma: Whether 1,5 may be a number; in Parquet text is text.
+        thousands: Whether 1,234 may be meant as 1234: then it is no number, unless other cells of
+            its column tell that commas stand before decimals.
     """
 
     header: Sequence[str]
     names: Sequence[str]
     blocks: Iterator[Block]
     decimal_comma: bool = False
+    thousands: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,9 @@ def text_source(path: Path, file: IO[str], separator: str | None) -> Source:
     lines = csv.reader(itertools.chain([first], file), delimiter=separator)
     header = next(lines)
     blocks = text_blocks(path, lines, len(header))
-    return Source(header, checked_names(path, header), blocks, decimal_comma=separator != ",")
+    names = checked_names(path, header)
+    # Where commas part the cells, one inside of a cell was quoted.
+    return Source(header, names, blocks, decimal_comma=True, thousands=separator == ",")
 
 
 def num_cells(line: str, separator: str) -> int:
@@ -210,7 +217,8 @@ def open_excel(path: Path) -> Iterator[Source]:
         if not header:
             raise UserError(f"{path} is empty.")
         names = checked_names(path, header)
-        yield Source(header, names, text_blocks(path, map(list, rows), len(header)))
+        blocks = text_blocks(path, map(list, rows), len(header))
+        yield Source(header, names, blocks, decimal_comma=True, thousands=True)
     finally:
         book.close()
 
@@ -249,13 +257,20 @@ def is_number(cell: str) -> bool:
         return False
 
 
-def to_numbers(cells: Sequence[Any], first_row: int = 1, *, decimal_comma: bool = False) -> Array:
+def to_numbers(
+    cells: Sequence[Any],
+    first_row: int = 1,
+    *,
+    decimal_comma: bool = False,
+    thousands: bool = False,
+) -> Array:
     """Return cells as numbers; those without one are NaN.
 
     Args:
         cells: Text, or what a Parquet file holds.
         first_row: Number of the first cell's row, for the error.
         decimal_comma: Whether 1,5 is a number.
+        thousands: Whether 1,234 is none where all cells with commas look like it.
 
     Raises:
         NotNumbers: If a cell holds something else.
@@ -270,6 +285,9 @@ def to_numbers(cells: Sequence[Any], first_row: int = 1, *, decimal_comma: bool 
         return np.fromiter(map(float, cells), np.float64, len(cells))
     except (ValueError, TypeError):
         pass
+    if decimal_comma and thousands:
+        commas = [cell.strip() for cell in cells if isinstance(cell, str) and "," in cell]
+        decimal_comma = not all(map(THOUSANDS.fullmatch, commas))
     numbers = np.empty(len(cells))
     for place, cell in enumerate(cells):
         try:
@@ -305,8 +323,9 @@ def read_table(path: Path, names: Sequence[str] = (), *, others: bool = True) ->
             for name in parts.keys() - text.keys():
                 try:
                     numbers = to_numbers(
-                        block[places[name]], first_row, decimal_comma=source.decimal_comma
-                    )
+                        block[places[name]], first_row, decimal_comma=source.decimal_comma,
+                        thousands=source.thousands,
+                    )  # fmt: skip
                     parts[name].append(numbers)
                 except NotNumbers as error:
                     text[name] = str(error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from wug.estimators.candidate import Array, Candidate
 from wug.estimators.constants import constants_of, free_constants, with_constants
 from wug.estimators.data import Limits
 from wug.estimators.readable import readable
+from wug.estimators.scoring import Scored
 from wug.estimators.search import CLOCK, Search
 from wug.estimators.snapping import simple_numbers
 
@@ -25,6 +27,9 @@ DEGREE = 5
 # Share of the points at both ends where a spline's derivative is not to be trusted.
 EDGE = 0.04
 FEWEST_POINTS = 12
+# A formula approximates if it leaves more than so many times what the spline may be off, and than
+# the smallest error that is told apart from that of a solver.
+TIMES_OFF, LEAST_OFF = 10.0, 1e-6
 # Relative move of a number to one of fewer digits.
 ROUNDED = 3e-4
 
@@ -35,13 +40,19 @@ class System:
 
     Args:
         names: Of the variables.
-        formulas: Right-hand sides.
+        formulas: Right-hand sides; of the first variables alone if the search was interrupted.
         found: Whether each is as close to the derivatives as the trajectories are accurate.
+        errors: Root mean square error of each, as a share of the derivative's deviation.
+        approximate: Whether each leaves more than the derivatives are off, as far as is known.
+        interrupted: Whether the search was interrupted (Ctrl-C).
     """
 
     names: tuple[str, ...]
     formulas: tuple[Candidate, ...]
     found: tuple[bool, ...]
+    errors: tuple[float, ...] = ()
+    approximate: tuple[bool, ...] = ()
+    interrupted: bool = False
 
     @property
     def expressions(self) -> list[Any]:
@@ -49,7 +60,7 @@ class System:
         return [readable(one.expression(list(self.names))) for one in self.formulas]
 
     def __str__(self) -> str:
-        pairs = zip(self.names, self.expressions, strict=True)
+        pairs = zip(self.names, self.expressions, strict=False)
         return "\n".join(f"{name}' = {expression}" for name, expression in pairs)
 
     def solve(self, start: Array, times: Array) -> Array:
@@ -60,6 +71,12 @@ class System:
             times: Increasing.
         """
         from scipy.integrate import solve_ivp
+
+        if len(self.formulas) < len(self.names):
+            missing = ", ".join(self.names[len(self.formulas) :])
+            raise UserError(
+                f"odes: there is no equation for {missing}: the search was interrupted."
+            )
 
         def slopes(_: float, state: Array) -> Array:
             return np.array([one.predict(state[None])[0] for one in self.formulas])
@@ -94,6 +111,25 @@ def derivatives(times: Array, states: Array) -> tuple[Array, Array]:
     inside = slice(edge, -edge)
     slopes = make_interp_spline(times, states, k=DEGREE).derivative()(times[inside])
     return states[inside], np.asarray(slopes)
+
+
+def off_by(times: Array, states: Array) -> Array:
+    """Return by how much the derivatives of a spline may be off at each point, (time, variable).
+
+    A spline through every second point is off by far more, and that shows.
+
+    Args:
+        times: Increasing, (time,).
+        states: (time, variable).
+    """
+    if len(times) < 2 * FEWEST_POINTS:
+        return np.full_like(derivatives(times, states)[0], np.inf)
+    from scipy.interpolate import make_interp_spline
+
+    edge = max(2, round(EDGE * len(times)))
+    inside = times[edge:-edge]
+    coarse = make_interp_spline(times[::2], states[::2], k=DEGREE).derivative()(inside)
+    return np.asarray(np.abs(coarse - derivatives(times, states)[1]))
 
 
 def trajectories_of(times: Array, states: Array) -> list[tuple[Array, Array]]:
@@ -148,8 +184,11 @@ def find_odes(
     seconds: float = 30.0,
     seed: int = 0,
     clock: Callable[[], float] | None = None,
+    on_better: Callable[[str, Scored], None] | None = None,
 ) -> System:
     """Find the differential equations that trajectories follow.
+
+    An interrupt (Ctrl-C) ends the search; what was found until then is returned.
 
     Args:
         trajectories: Times (time,) and states (time, variable) of each.
@@ -160,6 +199,7 @@ def find_odes(
         seconds: For all variables together.
         seed: Of the search.
         clock: Seconds since some time.
+        on_better: Called with the name of a variable and each better formula for it.
 
     Raises:
         UserError: If a trajectory has too few points or its times don't increase.
@@ -173,13 +213,30 @@ def find_odes(
     parts = [derivatives(np.asarray(t, float), np.asarray(x, float)) for t, x in trajectories]
     states = np.concatenate([part[0] for part in parts])
     slopes = np.concatenate([part[1] for part in parts])
-    formulas, found = [], []
-    for target in slopes.T:
+    off = np.concatenate(
+        [off_by(np.asarray(t, float), np.asarray(x, float)) for t, x in trajectories]
+    )
+    formulas, found, errors, approximate = [], [], [], []
+    interrupted = False
+    report = on_better or (lambda *_: None)
+    for name, target, missed in zip(names, slopes.T, off.T, strict=True):
+        share = float(np.sqrt(np.mean(missed**2))) / (float(np.std(target)) or 1.0)
+        resolution = max(TIMES_OFF * share, LEAST_OFF)
         search = Search(
             inputs=states, target=np.ascontiguousarray(target), limits=limits, seed=seed,
             seconds=seconds / slopes.shape[1], accuracy=accuracy, clock=clock or CLOCK,
+            resolution=resolution, on_better=partial(report, name),
         )  # fmt: skip
         search.run()
-        formulas.append(with_simple_numbers(search, accuracy))
+        formula = with_simple_numbers(search, accuracy)
+        error = search.errors_of(formula)[0]
+        formulas.append(formula)
         found.append(search.best.met)
-    return System(tuple(names), tuple(formulas), tuple(found))
+        errors.append(error)
+        approximate.append(not search.best.met or error > resolution)
+        interrupted = search.interrupted
+        if interrupted:
+            break
+    return System(
+        tuple(names), tuple(formulas), tuple(found), tuple(errors), tuple(approximate), interrupted
+    )

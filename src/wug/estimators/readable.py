@@ -12,6 +12,8 @@ SHOWN_DIGITS = 6
 TIDY_DIGITS, TIDY = 10, 1e-13
 # Larger expressions are printed as they are: SymPy would take too long.
 MOST_SYMBOLS, MOST_OPERATIONS = 12, 60
+# Size of numbers beyond which quotients are printed as they are.
+MODERATE = 1e45
 
 
 def few_digits(expression: Any) -> Any:
@@ -56,7 +58,7 @@ def readable(expression: Any, positive: Sequence[str] = ()) -> Any:
     small = len(expression.free_symbols) <= MOST_SYMBOLS
     if small and sympy.count_ops(expression) <= MOST_OPERATIONS:
         forms += [sympy.factor_terms(expression), sympy.together(expression)]
-        if expression.is_rational_function(*expression.free_symbols):
+        if expression.is_rational_function(*expression.free_symbols) and is_moderate(expression):
             forms += [sympy.cancel(expression), sympy.factor(expression)]
         elif not expression.has(sympy.Float):
             forms.append(sympy.powsimp(sympy.factor(sympy.together(expression))))
@@ -64,6 +66,20 @@ def readable(expression: Any, positive: Sequence[str] = ()) -> Any:
             forms.append(sympy.expand(TRpower(expression)))
         forms += [other for form in forms for other in with_plain_terms(form)]
     return min(map(tidy, forms), key=effort_to_read).xreplace(back)
+
+
+def is_moderate(expression: Any) -> bool:
+    """Say whether no number is so large or small that SymPy's polynomials take minutes over it.
+
+    Example:
+        >>> import sympy
+        >>> [is_moderate(number * sympy.Symbol("x")) for number in (6.6e-34, 1.5e99, 10**50)]
+        [True, False, False]
+    """
+    import sympy
+
+    sizes = [abs(float(number)) for number in expression.atoms(sympy.Number)]
+    return all(not size or 1 / MODERATE <= size <= MODERATE for size in sizes)
 
 
 def effort_to_read(expression: Any) -> tuple[int, bool, bool, int]:

@@ -50,7 +50,8 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             exponents above 1) and ``root`` (fractional exponents).
         functions: Of ``exp``, ``log``, ``sin``, ``cos`` and ``tanh``, tried in any case; or
             ``"auto"``, all of them, but only once arithmetic alone was refused by the data.
-        max_terms: Terms of a sum of products.
+        max_terms: Terms of a sum of products; with 1 no formula has a sum, inside of functions
+            neither.
         max_exponent: Largest magnitude of an exponent.
         units: Of the inputs, such as ``("kg", "m/s")``: only formulas are searched whose units come
             out. Numbers are pure; a constant of nature is a column of its own.
@@ -74,10 +75,11 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         latex_: The same in LaTeX.
         constants_: Its decimal numbers as they are printed, with their standard errors.
         certificate_: What can be proven of it (`wug.analysis.formula.Certificate`).
-        status_: Of the chosen formula: ``exact`` (met up to rounding), ``noisy`` (what is left looks like noise),
-            ``approximate`` (close, but what is left is not noise), ``incomplete`` (something is
-            left that no formula was found for), ``undecided`` (too few distinct rows to tell) or
-            ``none`` (the inputs do not explain the target); a list if there are several outputs.
+        status_: Of the chosen formula: ``exact`` (met up to rounding), ``noisy`` (what is left
+            looks like noise), ``approximate`` (close, but what is left is not noise),
+            ``incomplete`` (something is left that no formula was found for), ``undecided`` (too few
+            distinct rows to tell) or ``none`` (the inputs do not explain the target); a list if
+            there are several outputs.
         outliers_: Indices of the rows that a robust fit left out.
         interrupted_: Whether the search was interrupted (Ctrl-C); the front is what there was.
         n_features_in_: Number of inputs.
@@ -178,7 +180,11 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             # After an interrupt the other outputs are answered with what takes no time.
             seconds = 0.0 if self.interrupted_ else self.time_budget / len(columns)
             far = np.zeros(len(column), dtype=bool)
-            starts = tuple(e.candidate for e in earlier[index]) if index < len(earlier) else ()
+            starts = tuple(
+                one.candidate
+                for one in (earlier[index] if index < len(earlier) else ())
+                if one.candidate.num_inputs == inputs.shape[1]  # or they are of another table
+            )
             if self.robust and seconds:
                 told = outliers(inputs, column, weight, limits, seconds, int(seed))
                 far, seconds = told.far, 0.6 * seconds
@@ -322,10 +328,10 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
     def constants_(self) -> Any:
         """The numbers of the chosen formula of each output that were taken from the data."""
         check_is_fitted(self, "status_")
-        inputs, *measured = self._rows
+        inputs, targets, weights = self._rows
         found = [
             printed_constants(equation.expression, self.names_, inputs, target, weight)
-            for equation, target, weight in zip(self._chosen, *measured, strict=True)
+            for equation, target, weight in zip(self._chosen, targets, weights, strict=True)
         ]
         return self._one_or_all(found)
 

@@ -36,6 +36,8 @@ from wug.estimators.stages import (
     quick_stages,
     sum_stage,
 )
+from wug.estimators.unary import UnaryProducts
+from wug.estimators.unary_sums import UnarySums
 from wug.estimators.units import Measures
 from wug.estimators.views import Columns, Groups, View, groups_of
 
@@ -65,6 +67,8 @@ SCREENED = 6
 WAYS = 3
 # Share of the time that one structure may take, and that the smaller formulas of the front may.
 STRUCTURE_SHARE, FRONT_SHARE = 0.3, 0.05
+# Share of the time for functions that may be closer than a polynomial, for each kind of them.
+CHALLENGE_SHARE = 0.15
 # Formulas whose smaller forms are tried for the front.
 MOST_SIMPLIFIED, MOST_TERMS = 4, 12
 MOST_FRONT_SECONDS = 1.0
@@ -88,6 +92,8 @@ class Search:
             within that of the columns that it uses.
         accuracy: Relative error that the target itself is known to have; a formula that is as
             close meets it, and no closer one is looked for.
+        resolution: With an accuracy: relative error above which a formula of arithmetic that is
+            close enough may only approximate the law; functions are tried before it is taken.
         measures: What the columns measure; formulas whose units do not come out are not searched.
         starts: Formulas to begin with.
         on_better: Called with every new best.
@@ -103,6 +109,7 @@ class Search:
     unit: float = UNIT
     column_units: Array | None = None
     accuracy: float = 0.0
+    resolution: float = np.inf
     measures: Measures | None = None
     starts: tuple[Candidate, ...] = ()
     on_better: Callable[[Scored], None] | None = None
@@ -176,7 +183,10 @@ class Search:
                         self.add(candidate)
                         if self.best.exact:
                             return
-                    if self.out_of_time() or self.is_close_enough():
+                    if self.is_close_enough():
+                        self._try_functions(generator)
+                        return
+                    if self.out_of_time():
                         return
                 fair = stage.may_end and len(self.data.target) >= ENOUGH_FOR_TREES
                 fair = fair and (stage.if_refused or not self.limits.always_functions)
@@ -187,15 +197,32 @@ class Search:
             if self.best.relative_error > PROMISING and not self.limits.functions:
                 return
 
+    def _try_functions(self, generator: torch.Generator) -> None:
+        """Look for a formula with functions that is closer than a polynomial that is close enough.
+
+        A cubic follows a sine on a narrow range.
+        """
+        best = self.best
+        if best.relative_error <= self.resolution or best.candidate.functions:
+            return
+        functions = self.limits.functions
+        for structure in (UnaryProducts(), UnarySums()) if functions else ():
+            effort = Effort(generator, RESTARTS[0], self.deadline(CHALLENGE_SHARE))
+            for candidate in structure.solve(self.data, effort):
+                if self.errors_of(candidate)[0] < best.relative_error:
+                    self.add(candidate)
+            if self.best is not best:
+                return
+
     def wants_functions(self) -> bool:
         """Say whether functions are to be tried now."""
         limits = self.limits
         return bool(limits.functions) and (limits.always_functions or self.is_refused())
 
-    def deadline(self) -> Callable[[], bool]:
+    def deadline(self, share: float = STRUCTURE_SHARE) -> Callable[[], bool]:
         """Return whether the time is over for the next structure, as a question."""
         now = self.clock()
-        end = min(now + STRUCTURE_SHARE * self.seconds, self.began + self.seconds)
+        end = min(now + share * self.seconds, self.began + self.seconds)
         return lambda: self.clock() > end
 
     def stages(self) -> Iterator[tuple[View | None, Stage]]:
@@ -308,7 +335,7 @@ class Search:
                     self.add(simpler)
 
     def met_without_tiny_terms(self, candidate: Candidate) -> Candidate | None:
-        """Return the formula without tiny terms if that meets the rows, with whole numbers first."""
+        """Return the formula without tiny terms if that meets the rows."""
         data = self.data.rows(np.full(len(self.data.target), True))
         for plain in without_tiny_terms(candidate, data.inputs):
             free = free_constants(plain)
