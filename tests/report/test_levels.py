@@ -86,4 +86,6 @@ def test_tables_of_the_last_weights_have_charts_of_these(tmp_path: Path) -> None
               "measure": "final.test.accuracy"}  # fmt: skip
     source = find_sources([tmp_path / "selected"]).runs[0]
     (shown,) = by_level(replace(source, catalog={**source.catalog, "layout": layout}))
-    assert shown.rows[0][-1] == 0.25 and shown.about.endswith("of the last weights, as in the table.")
+    assert shown.rows[0][-1] == 0.25 and shown.about.endswith(
+        "of the last weights, as in the table."
+    )

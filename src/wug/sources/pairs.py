@@ -302,6 +302,17 @@ class PairTask(ABC):
     def _target_ids(self) -> dict[str, int]:
         return {token: place for place, token in enumerate(self.target_tokens)}
 
+    def typed(self, text: str) -> str:
+        """Write a source as the task does that a person typed: single spaces, punctuation apart."""
+        if self.separator != " ":
+            return text.strip()
+        words = []
+        for word in text.split():
+            known, last = word in self._source_ids, word[-1]
+            apart = not known and last in self._source_ids and not last.isalnum() and word != last
+            words += [word[:-1], last] if apart else [word]
+        return " ".join(words)
+
     def encode_source(self, text: str) -> list[int]:
         """Return the ids of a written source.
 

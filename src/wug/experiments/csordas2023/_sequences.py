@@ -67,12 +67,18 @@ INITIAL = (
     "Xavier-uniform, as in the code, and not as N(0, 1), as printed."
 )
 DEVIATIONS = "Published numbers are means; their standard deviations are in the source of a cell."
+_OPTIMISED = (
+    "in mixed precision; the optimiser is Muon at a rate that falls to zero at the end, weights "
+    "are averaged, and a training ends once OOD validation has been solved for a while."
+)
 LAPTOP = (
     "At laptop scale batches are smaller and go through the network in two parts of similar "
-    "lengths, in mixed precision; the optimiser is Muon at a rate that falls to zero at the end, "
-    "weights are averaged, and a training ends once OOD validation has been solved for a while. On "
-    "SCAN, distances beyond the longest output of training count as this length in relative "
-    "attention (shaw2018); in the thesis all differ."
+    f"lengths, {_OPTIMISED} On SCAN, distances beyond the longest output of training count as this "
+    "length in relative attention (shaw2018); in the thesis all differ."
+)
+LAPTOP_WHOLE = (
+    "At laptop scale batches are smaller, of pairs of similar lengths, and go through the network "
+    f"whole, {_OPTIMISED}"
 )
 
 # What could pick the network of a training (section 4.2.2), beside its last step: IID validation
