@@ -63,7 +63,8 @@ def write(
         return cast(Tensor, own.decode(source, source_lengths, max_length))
 
     def step(fed: Tensor) -> Tensor:
-        return Output.of(network(source, source_lengths, fed)).answer[:, -1]
+        logits: Tensor = Output.of(network(source, source_lengths, fed)).answer
+        return logits[:, -1]
 
     return greedy(step, source_lengths, end, max_length)
 

@@ -101,6 +101,9 @@ def judge(training: Training, folder: Path | None = None) -> list[Result]:
         if getattr(variant.task, "averages_groups", False):
             errors_by_name = by_name["selected"]["test"]["error"].values()
             observed_here["mean_error"] = sum(errors_by_name) / len(errors_by_name)
+        if hasattr(variant.task, "group_summaries"):
+            observed_by = by_name["final" if last else "selected"]["test"]
+            observed_here |= variant.task.group_summaries(observed_by["accuracy"])
         outcome = make_outcome(
             interface=training.interface,
             engine=engine.name,

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from wug.core.schedules import Schedule, Trapezoid
+from wug.core.schedules import Schedule
 from wug.experiments.csordas2023._networks import Setting
 from wug.functional.transduction import oracle_match
 from wug.interfaces.interface import EarlyStopping, Selection
@@ -22,8 +22,9 @@ from wug.sources.pairs import PairTask
 from wug.sources.samplers import Drawn
 from wug.stats.measures import MEASURES, Measure
 from wug.study.trainings import SizedLater, Training
-from wug.training.optimisers import Adam, Muon
-from wug.training.plan import Clip, Plan, Stopping
+from wug.study.writing_plans import laptop_writing_plan
+from wug.training.optimisers import Adam
+from wug.training.plan import Clip, Plan
 
 Scaling: TypeAlias = Literal["none", "teu", "ped", "ped_as_published", "xavier"]
 
@@ -175,27 +176,9 @@ def published_setting(
     return Setting(options=sizes, plan=plan, seeds=seeds)
 
 
-def laptop_setting(
-    sizes: Mapping[str, Any], *, steps: int, rate: float, evaluate_every: int, seeds: int,
-    batch_size: int = 64, weight_decay: float = 0.01, **changes: Any,
-) -> Setting:  # fmt: skip
-    """Return a training for a laptop: see `LAPTOP`."""
-    plan = Plan(
-        steps=steps,
-        batch_size=batch_size,
-        evaluate_every=evaluate_every,
-        learning_rate=Trapezoid(rate, 100, steps, 0.4),
-        optimiser=Muon(weight_decay=weight_decay),
-        averaging=0.99,
-        clip=Clip(norm=5.0),
-        # Of all lengths: where all targets of a batch end at one place, the place is learnt.
-        sampler=Drawn(),
-        stopping=Stopping(patience=3),
-        accumulation=2,
-        precision="bfloat16",
-    )
-    plan = replace(plan, **changes)
-    return Setting(options=sizes, plan=plan, seeds=seeds)
+def laptop_setting(sizes: Mapping[str, Any], *, seeds: int, **plan: Any) -> Setting:
+    """Return a training for a laptop: see `LAPTOP` and `laptop_writing_plan`."""
+    return Setting(options=sizes, plan=laptop_writing_plan(**plan), seeds=seeds)
 
 
 # The smoke scale of every table: tiny networks that see a handful of batches.

@@ -6,6 +6,7 @@ lexical types); clauses and phrases stand deeper in each other or elsewhere (3 s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -111,6 +112,11 @@ class COGS(PairTask):
         if self.form == "recogs":
             return same_meaning(answer, target)
         return super().same(answer, target)
+
+    def group_summaries(self, accuracies: Mapping[str, float]) -> dict[str, float]:
+        """Return what the right answers of all types make: the mean over lexical types."""
+        lexical = [value for name, value in accuracies.items() if name not in STRUCTURAL]
+        return {"lexical_accuracy": sum(lexical) / len(lexical)} if lexical else {}
 
     def pairs(self, split: Split) -> list[Pair]:
         """Write a split, in the order of its file."""
