@@ -11,7 +11,12 @@ import pytest
 from wug.records import Record, RunStore, read_run
 from wug.report.heatmap import colour, to_svg
 from wug.report.table_text import to_csv, to_json, to_latex, to_markdown, to_rich
-from wug.stats.comparison_table import claim_counts, make_table, relative_to_baseline
+from wug.stats.comparison_table import (
+    claim_counts,
+    make_table,
+    relative_to_baseline,
+    table_of,
+)
 from wug.stats.measures import MeasureError
 
 COLUMNS = ("[1,2)", "[10,20)")
@@ -190,3 +195,19 @@ def test_a_table_may_show_any_number_of_the_outcomes(folder: Path) -> None:
     assert "1.0e-6 / –" in to_markdown(table)
     with pytest.raises(MeasureError, match="no measure 'sucess'"):
         make_table(read_run(folder), measure="sucess")
+
+
+def test_rows_that_nobody_trains_are_shown_with_their_published_numbers(folder: Path) -> None:
+    run = read_run(folder)
+    catalog = run.catalog()
+    prior = published("prior", "[1,2)", 0.5, 0.1, 0.1)
+    catalog["published"] = [*catalog["published"], prior]
+    order = [*catalog["layout"]["row_order"], ["prior", "mul"]]
+    catalog["layout"] = {**catalog["layout"], "row_order": order}
+    records = list(run.records())
+    assert ("prior", "mul") not in table_of("demo", catalog, records).rows
+    catalog["layout"]["reported"] = [["prior", "mul"]]
+    table = table_of("demo", catalog, records)
+    assert table.rows[-1] == ("prior", "mul")
+    assert [row["unit"] for row in csv.DictReader(io.StringIO(to_csv(table)))][-1] == "prior"
+    assert "prior" in to_markdown(table) and "prior" in to_latex(table)

@@ -139,6 +139,7 @@ def layout(value: object, measures: Set[str]) -> dict[str, Any]:
     if not rows or not all(isinstance(row, list) and len(row) == len(rows) for row in orders[0]):
         raise UnfitError("must name the fields of its rows, and each row a value of each")
     measure = given.get("measure", "success")
+    reported = [row for row in list_of(given.get("reported") or []) if row in orders[0]]
     return {
         "rows": rows,
         "column": text(given.get("column")),
@@ -146,6 +147,7 @@ def layout(value: object, measures: Set[str]) -> dict[str, Any]:
         "column_order": [str(column) for column in orders[1]],
         "measure": measure if isinstance(measure, str) and measure in measures else "success",
         "baseline": given.get("baseline") if isinstance(given.get("baseline"), str) else None,
+        "reported": [tuple(map(str, row)) for row in reported],
     }
 
 
