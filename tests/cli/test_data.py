@@ -42,6 +42,8 @@ def test_list_says_what_is_missing(capsys: pytest.CaptureFixture[str], tmp_path:
     assert main(["data", "list"]) == 0
     out = capsys.readouterr().out
     assert "scan" in out and "0 of 23 files" in out and "github.com/brendenlake/SCAN" in out
+    assert "cfq" in out and "google-research" in out and "Yours to supply: unpack" in out
+    assert "deepmind/mathematics_dataset" in out
     assert "found in: no folder" in out and str(tmp_path / "cache" / "data") in out
 
 
@@ -49,6 +51,7 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", "list", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["scan"]["licence"] == "BSD" and rows["scan"]["found"]["tasks.txt"] == ""
+    assert rows["cfq"]["supplied"] and rows["cfq"]["found"] == []
 
 
 def test_get_from_a_folder_then_check(

@@ -181,3 +181,28 @@ def test_tasks_that_judge_whole_answers_are_trained_one_by_one():
 def test_a_network_without_decode_answers_by_repeated_passes():
     answer = TRANSDUCTION.ask(Echo(), Backwards(), "a b")
     assert (answer["prediction"], answer["problem"]) == ("b a", "a b")
+
+
+@dataclass(frozen=True)
+class Sentences(PairTask):
+    """Sentences with a full stop."""
+
+    source_tokens = target_tokens = ("The", "cat", "slept", ".", "-1")
+
+    def pairs(self, split):
+        return [Pair("The cat slept .", "slept", "all")]
+
+
+@pytest.mark.parametrize(
+    "text", ["The cat slept .", "The cat slept.", "  The  cat\tslept .\n", "The cat slept ."]
+)
+def test_what_a_person_types_is_cut_into_tokens(text):
+    assert Sentences().typed(text) == "The cat slept ."
+
+
+def test_what_is_unknown_is_named_as_it_was_typed():
+    with pytest.raises(UserError, match="unknown token 'dog'"):
+        Sentences().encode_source(Sentences().typed("The dog."))
+    with pytest.raises(UserError, match="an empty source"):
+        TRANSDUCTION.ask(Sentences(), Backwards(), "  ")
+    assert Sentences().typed("-1 . cat!") == "-1 . cat!"

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from small_lots import sequence_lot, train_and_keep
 
+from wug.core import index
 from wug.core.errors import UserError
 from wug.core.folders import results_folder
 from wug.lab import Lab
+from wug.lab.bench import require_bounded
 from wug.models.arithmetic_stack import ArithmeticStack
 from wug.models.encoder_decoder import EncoderDecoder
 from wug.records import RunStore
@@ -341,3 +344,10 @@ def test_a_class_of_a_users_is_asked_if_it_is_named(tmp_path: Path) -> None:
     assert answer["prediction"] == "101" and answer["routing"] is None
     other = Lab([tmp_path / "runs"], trusted=["other.py:Net"])
     assert not other.checkpoints()["checkpoints"]
+
+
+@pytest.mark.parametrize("key", [
+    entry.key for entry in index.entries("task") if entry.details.get("interface") == "transduction"
+])  # fmt: skip
+def test_tasks_of_usual_sizes_are_within_bounds(key):
+    require_bounded(asdict(index.get("task", key)()), "task_options")

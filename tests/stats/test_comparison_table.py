@@ -239,3 +239,19 @@ def test_without_such_a_share_nothing_is_marked() -> None:
     table = of_models(None)
     assert table.note == "" and "*" not in to_markdown(table)
     assert "learnt" not in to_csv(table)
+
+
+def test_rows_that_nobody_trains_are_shown_with_their_published_numbers(folder: Path) -> None:
+    run = read_run(folder)
+    catalog = run.catalog()
+    prior = published("prior", "[1,2)", 0.5, 0.1, 0.1)
+    catalog["published"] = [*catalog["published"], prior]
+    order = [*catalog["layout"]["row_order"], ["prior", "mul"]]
+    catalog["layout"] = {**catalog["layout"], "row_order": order}
+    records = list(run.records())
+    assert ("prior", "mul") not in table_of("demo", catalog, records).rows
+    catalog["layout"]["reported"] = [["prior", "mul"]]
+    table = table_of("demo", catalog, records)
+    assert table.rows[-1] == ("prior", "mul")
+    assert [row["unit"] for row in csv.DictReader(io.StringIO(to_csv(table)))][-1] == "prior"
+    assert "prior" in to_markdown(table) and "prior" in to_latex(table)

@@ -96,7 +96,18 @@ def test_found_by_name_by_path_and_in_the_catalog_first() -> None:
     assert last.read({"solved": False, "final": {"test": {"accuracy": 0.5}}}) == 0.5
     gate = find_measure("observed.gate")
     assert gate.read({"solved": False, "observed": {"gate": 0.5}}) == 0.5
-    for name in ("sucess", "observed.a.b", "weights.first", "selected.test"):
+    kind = find_measure("groups.final.test.accuracy.cp_recursion")
+    assert kind.is_share and kind.better == "higher"
+    by_type = {"final": {"test": {"accuracy": {"cp_recursion": 0.25}}}}
+    assert kind.read({"solved": False, "groups": by_type}) == 0.25
+    for name in (
+        "groups.final.test.accuracy",
+        "groups.x.test.accuracy.a",
+        "sucess",
+        "observed.a.b",
+        "weights.first",
+        "selected.test",
+    ):
         with pytest.raises(MeasureError, match="no measure"):
             find_measure(name)
 

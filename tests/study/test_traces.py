@@ -1,14 +1,18 @@
 import os
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from small_lots import sequence_lot, train_and_keep
+from torch import nn
 
 from wug.models.transformer_xl import TransformerXL
 from wug.records import read_traces
-from wug.study.traces import telling_problems, write_traces
+from wug.sources.pairs import Pair, PairTask
+from wug.study.traces import telling_pairs, telling_problems, write_traces, writing_traces
 from wug.tasks.language.wug_test import WugTest
 from wug.tasks.productivity.ctl import CTL
 from wug.tasks.systematicity.ctlpp import CTLpp
@@ -186,3 +190,35 @@ def test_a_story_ends_with_an_answer_and_is_not_long():
 
     assert ends(10, MOST_TOLD - 1, MOST_TOLD) == (MOST_TOLD, 2)
     assert ends(100, 150) == (101, 1)
+
+
+@dataclass(frozen=True)
+class Runs(PairTask):
+    """Write as many letters as there are, one pair of each length from 1 to 100."""
+
+    source_tokens = target_tokens = ("a",)
+
+    def pairs(self, split):
+        return [Pair(text, text, "all") for text in (" ".join("a" * n) for n in range(1, 101))]
+
+
+class RightFrom(nn.Module):
+    """Writes sequences of some length or more as they are, and nothing for others."""
+
+    def __init__(self, least):
+        super().__init__()
+        self.least = nn.Parameter(torch.tensor(float(least)))
+
+    def forward(self, source, source_lengths, fed):
+        place = torch.arange(fed.shape[1])
+        long = (source_lengths >= self.least)[:, None]
+        return F.one_hot(((place >= source_lengths[:, None]) | ~long).long(), 2).float()
+
+
+@pytest.mark.parametrize(("least", "kinds"), [(1, [True]), (20, [True, False]), (90, [True, False]),
+                                              (1_000, [False])])  # fmt: skip
+def test_of_each_group_a_right_and_a_wrong_answer_are_found(least, kinds):
+    chosen = telling_pairs(RightFrom(least), Runs())
+    assert [int(pair.source_lengths[0]) >= least for pair, _ in chosen] == kinds
+    written = list(writing_traces(RightFrom(least), Runs()))[0][2]
+    assert [one["outcome"] == "right" for one in written["examples"]] == kinds

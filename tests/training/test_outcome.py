@@ -13,6 +13,7 @@ from wug.training.outcome import (
     first_solved,
     make_outcome,
     selected_row,
+    steps_to_share,
     values,
 )
 
@@ -103,3 +104,12 @@ def test_perplexity_is_the_exponential_of_the_mean_over_all_groups() -> None:
     groups = by_group(evaluation, 0, {"test": ("a", "b")})["test"]["perplexity"]
     assert groups == pytest.approx({"a": math.exp(0.5), "b": math.exp(1.5)})
     assert finished(np.array([[1e6, 1.0]]), "perplexity") == math.inf
+
+
+def test_steps_to_most_of_the_final_accuracy() -> None:
+    assert steps_to_share(np.array([]), np.array([])) is None
+    assert steps_to_share(np.array([5]), np.array([1.0])) is None
+    steps = np.array([1, 2, 3])
+    assert steps_to_share(steps, np.array([0.1, 0.0, 0.0])) == 1
+    assert steps_to_share(steps, np.array([1.0, 1.0, 0.5])) == 3
+    assert steps_to_share(steps, np.array([1.0, 0.6, 0.5])) == 2

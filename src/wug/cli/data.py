@@ -43,11 +43,16 @@ def list_sets(*, folder: Path | None = None, json: bool = False) -> None:
     from rich.text import Text
 
     from wug.sources.files import find, search_folders
+    from wug.sources.supplied import SUPPLIED
 
     if json:
         rows = [
             {**asdict(one), "found": {f.path: str(find(f, one, folder) or "") for f in one.files}}
             for one in chosen(())
+        ]
+        rows += [
+            {**asdict(one), "supplied": True, "found": [str(path) for path in one.found(folder)]}
+            for one in SUPPLIED.values()
         ]
         print(dumps(rows, indent=1, ensure_ascii=False))
         return
@@ -67,6 +72,14 @@ def list_sets(*, folder: Path | None = None, json: bool = False) -> None:
         about.append(one.home, style="dim italic")
         state = "here" if len(found) == len(one.files) else "in part" if found else "missing"
         sheet.add_row(one.name, state, f"{len(found)} of {len(one.files)} files", about)
+    for given in SUPPLIED.values():
+        found = given.found(folder)
+        about = Text(f"{given.title}: {given.about}. ")
+        about.append(f"{given.licence}. ", style="dim")
+        about.append(given.home, style="dim italic")
+        about.append(f" Yours to supply: {given.place}.")
+        whole = bool(given.files) and len(found) >= len(given.files)
+        sheet.add_row(given.name, "here" if whole else "yours", "", about)
     console = Console()
     console.print(sheet)
     console.print(f"found in: {', '.join(places) or 'no folder'}", soft_wrap=True)

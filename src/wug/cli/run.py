@@ -108,6 +108,7 @@ def run(
         from wug.study.own_network import try_own
         from wug.study.own_standing import standings
         from wug.study.traces import write_traces
+        from wug.study.trainings import require_files
         from wug.training.crew import require_device, train_missing
         from wug.training.event_log import log_events
         from wug.training.rank_work import dismiss, take_part
@@ -132,6 +133,7 @@ def run(
         )  # fmt: skip
         plan = index.import_target(target)(options)
         try_own(plan, options)
+        require_files(plan.lots)
         work = WorkOptions(compile=compile, device=device, memory_gb=memory, shard=shard)
         if on is not None and asked_for() > 1:
             raise UserError("run: --on is for many trainings, torchrun for one; choose one.")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -59,12 +58,13 @@ def write(
         source (row, seq), source_lengths (row,) -> (row, max_length), the end token from where a
         sequence ended.
     """
-    decode: Callable[..., Tensor] | None = getattr(network, "decode", None)
-    if decode is not None:
-        return decode(source, source_lengths, max_length)
+    own: Any = network
+    if hasattr(own, "decode"):
+        return cast(Tensor, own.decode(source, source_lengths, max_length))
 
     def step(fed: Tensor) -> Tensor:
-        return Output.of(network(source, source_lengths, fed)).answer[:, -1]
+        logits: Tensor = Output.of(network(source, source_lengths, fed)).answer
+        return logits[:, -1]
 
     return greedy(step, source_lengths, end, max_length)
 
@@ -243,7 +243,8 @@ class Transduction:
         Raises:
             UserError: The source is too long or has an unknown token.
         """
-        source = task.encode_source(text.strip())
+        text = task.typed(text)
+        source = task.encode_source(text)
         if len(source) > MOST_TOKENS:
             raise UserError(f"lab: a source may have {MOST_TOKENS} tokens; got {len(source)}.")
         device, end = next(network.parameters()).device, task.num_target_tokens
@@ -253,7 +254,7 @@ class Transduction:
             "kind": "transduction",
             "problem": task.decode_source(source),
             "tokens": source,
-            "answer": self._true_target(task, text.strip()),
+            "answer": self._true_target(task, text),
             "prediction": task.decode_target(answer),
         }
 

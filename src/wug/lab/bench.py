@@ -35,7 +35,8 @@ MOST_SIZE = 10_000
 COUNTED = ("num_", "test_steps")
 # The lab makes no data.
 UNUSED = (
-    "num_train", "num_evaluation", "seed", "train_bytes", "held_out_bytes", "validation_tokens",
+    "num_train", "num_evaluation", "num_validation", "num_test", "num_questions",
+    "seed", "train_bytes", "held_out_bytes", "validation_tokens",
     "test_tokens", "pieces",
 )  # fmt: skip
 # What a person may begin with: the first of these that a task takes.

@@ -97,8 +97,8 @@ class EncoderDecoder(nn.Module):
         num_layers: Number of layers of the encoder, and of the decoder.
         dropout: Share that is dropped in training.
         farthest: With relative positions, distances beyond it count as it; None: all differ.
-        one_vocabulary: Whether both sides have the same tokens, with the same embeddings. The end
-            of a target is then the token before a source.
+        one_vocabulary: Whether both sides have the same tokens, with the same embeddings. The token
+            behind a source is then the start and the end of a target as well.
         generator: Source of the initial weights.
         device: As for any torch layer.
         dtype: As for any torch layer.

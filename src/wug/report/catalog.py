@@ -141,6 +141,7 @@ def layout(value: object, measures: Set[str]) -> dict[str, Any]:
     if not rows or not all(isinstance(row, list) and len(row) == len(rows) for row in orders[0]):
         raise UnfitError("must name the fields of its rows, and each row a value of each")
     measure, learnt = given.get("measure", "success"), given.get("learnt")
+    reported = [row for row in list_of(given.get("reported") or []) if row in orders[0]]
     return {
         "rows": rows,
         "column": text(given.get("column")),
@@ -149,6 +150,7 @@ def layout(value: object, measures: Set[str]) -> dict[str, Any]:
         "measure": measure if isinstance(measure, str) and measure in measures else "success",
         "baseline": given.get("baseline") if isinstance(given.get("baseline"), str) else None,
         **({"learnt": learnt} if usable(learnt) else {}),
+        "reported": [tuple(map(str, row)) for row in reported],
     }
 
 

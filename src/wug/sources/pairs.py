@@ -27,7 +27,7 @@ from wug.core.errors import UserError, require_choice, unknown_name
 from wug.core.paths import cache_folder
 from wug.functional.streams import stream_key
 from wug.interfaces.interface import SPLITS, Split
-from wug.records import config_hash, write_atomic
+from wug.records import Json, config_hash, write_atomic
 from wug.sources.finite import FiniteSource
 from wug.sources.held_out import held_out
 from wug.sources.samplers import Bucketed, Curriculum, Sampler
@@ -302,6 +302,17 @@ class PairTask(ABC):
     def _target_ids(self) -> dict[str, int]:
         return {token: place for place, token in enumerate(self.target_tokens)}
 
+    def typed(self, text: str) -> str:
+        """Write a source as the task does that a person typed: single spaces, punctuation apart."""
+        if self.separator != " ":
+            return text.strip()
+        words = []
+        for word in text.split():
+            known, last = word in self._source_ids, word[-1]
+            apart = not known and last in self._source_ids and not last.isalnum() and word != last
+            words += [word[:-1], last] if apart else [word]
+        return " ".join(words)
+
     def encode_source(self, text: str) -> list[int]:
         """Return the ids of a written source.
 
@@ -331,8 +342,8 @@ class PairTask(ABC):
             UserError: For an unknown split, or one that has no pairs.
         """
         require_choice(type(self).__name__, "split", split, SPLITS)
-        path = self._cache_path(split)
         if self.kept:
+            path = self._cache_path(split)
             try:
                 return PairSet.from_file(path)
             except (FileNotFoundError, SafetensorError, KeyError):
@@ -358,9 +369,16 @@ class PairTask(ABC):
         found = {pair.group for pair in pairs}
         return tuple(sorted(found, key=lambda name: (len(name), name) if name.isdigit() else name))
 
+    def files_state(self, split: Split) -> Json:
+        """Return what changes when files that a person supplies do, for what is kept; or None."""
+        return None
+
     def _cache_path(self, split: Split) -> Path:
         name = type(self).__name__
-        digest = config_hash({"task": repr(self), "edition": self.edition, "split": split})
+        made_of: dict[str, Json] = {"task": repr(self), "edition": self.edition, "split": split}
+        if (state := self.files_state(split)) is not None:
+            made_of["files"] = state
+        digest = config_hash(made_of)
         return cache_folder() / "tasks" / f"{name}-{split}-{digest}.safetensors"
 
     def batch(self, split: Split, generator: torch.Generator, size: int = 128) -> PairSet:

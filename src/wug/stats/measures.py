@@ -25,7 +25,9 @@ INTERVALS = {
     "largest": ("none",),
 }
 
-PATH = re.compile(r"(selected|final|policies\.\w+)\.\w+\.\w+|observed\.\w+")
+PATH = re.compile(
+    r"(selected|final|policies\.\w+)\.\w+\.\w+|observed\.\w+|groups\.(selected|final)\.\w+\.(?P<of_a_group>\w+)\.[^.]+"
+)
 
 
 class MeasureError(ValueError):
@@ -243,6 +245,12 @@ _ALL = (
         interval="none", about="The longest of all trainings, without evaluations",
     ),
     Measure(
+        name="converged_at", title="At 80 % of its final accuracy", path="converged_at",
+        unit="steps", notation="scientific",
+        about="First evaluation with 80 % of the final accuracy on OOD validation, mean of all "
+        "trainings that have one",
+    ),
+    Measure(
         name="halting_steps", title="Steps until columns halt", path="selected.test.halting_steps",
         heading="steps until columns halt, mean over the runs", unit="steps",
     ),
@@ -327,7 +335,8 @@ def find_measure(name: str, known: Iterable[Measure] = ()) -> Measure:
     """Return a measure by its name, or by its path in an outcome.
 
     Args:
-        name: A name, or a path such as ``final.test.accuracy`` or ``observed.gate``.
+        name: A name, or a path such as ``final.test.accuracy``, ``observed.gate`` or
+            ``groups.final.test.accuracy.cp_recursion``, of one group: a type, length or depth.
         known: What the run's catalog has; it comes first.
 
     Raises:
@@ -340,13 +349,15 @@ def find_measure(name: str, known: Iterable[Measure] = ()) -> Measure:
     every = {**MEASURES, **{measure.name: measure for measure in known}}
     if name in every:
         return every[name]
-    if not PATH.fullmatch(name):
+    path = PATH.fullmatch(name)
+    if not path:
         raise MeasureError(
             f"no measure {name!r}: there are {', '.join(every)}, and paths such as "
-            "selected.test.accuracy or observed.sparsity."
+            "selected.test.accuracy, observed.sparsity or groups.final.test.accuracy.TYPE."
         )
     plain = Measure(name=name, title=name, path=name)
-    alike = (m for m in every.values() if m.path.split(".")[-1] == name.split(".")[-1])
+    last = path["of_a_group"] or name.split(".")[-1]
+    alike = (m for m in every.values() if m.path.split(".")[-1] == last)
     return replace(next(alike, plain), name=name, title=name, path=name, heading="",
                    of="all", complement="", inside="")  # fmt: skip
 

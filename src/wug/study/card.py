@@ -20,7 +20,7 @@ from wug.core.folders import RUNS
 from wug.core.schedules import WarmUp
 from wug.interfaces.registered import interface
 from wug.records import Record, Run, RunStore, read_run
-from wug.sources.samplers import ByLevel, Curriculum
+from wug.sources.samplers import ByLevel, Curriculum, Drawn
 from wug.study.catalog import make_catalog
 from wug.study.claims import Key
 from wug.study.experiment import Experiment, Layout
@@ -33,6 +33,8 @@ from wug.training.work import WorkOptions, work
 # What trained our own routers quickly: all lengths in every batch for table lookup, and longer
 # expressions when those before are mastered.
 LOOKUP: Mapping[str, Any] = {"sampler": ByLevel(0.5)}
+# Of all lengths, in two parts of similar lengths: docs/sequences.md says why.
+WRITTEN: Mapping[str, Any] = {"sampler": Drawn(), "accumulation": 2}
 NESTED: Mapping[str, Any] = {"curriculum": Curriculum(mastery=0.9, grading="length")}
 OPTIMISERS: Mapping[str, Optimiser] = {
     "muon": Muon(weight_decay=0.01), "adamw": AdamW(weight_decay=0.01), "adam": Adam(),
@@ -53,13 +55,13 @@ COLUMNS = {
     "listops": Column("listops", NESTED, {"num_train": 100_000}),
     "ctlpp_a": Column("ctlpp", LOOKUP, {"variant": "A"}),
     "ctlpp_r": Column("ctlpp", LOOKUP, {"variant": "R"}),
-    "scan_length": Column("scan_length", {}, {}),
-    "scan_add_jump": Column("scan", {}, {"combination": "add_jump"}),
-    "mathematics": Column("mathematics", {}, {"module": "add_or_sub"}),
-    "film_queries": Column("film_queries", {}, {}),
-    "cogs": Column("cogs", {}, {}),
-    "slog": Column("slog", {}, {}),
-    "pcfg_productivity": Column("pcfg_productivity", {}, {"num_train": 20_000}),
+    "scan_length": Column("scan_length", WRITTEN, {}),
+    "scan_add_jump": Column("scan", WRITTEN, {"combination": "add_jump"}),
+    "mathematics": Column("mathematics", WRITTEN, {"module": "add_or_sub"}),
+    "film_queries": Column("film_queries", WRITTEN, {}),
+    "cogs": Column("cogs", WRITTEN, {}),
+    "slog": Column("slog", WRITTEN, {}),
+    "pcfg_productivity": Column("pcfg_productivity", WRITTEN, {"num_train": 20_000}),
 }
 # Tasks that read files which a person may not have: on a card only if they are named.
 NEED_FILES = ("cogs", "slog", "pcfg_productivity")
@@ -74,7 +76,10 @@ RIVALS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "bilstm": ("lstm", {"features": 128, "bidirectional": True}),
 }  # fmt: skip
 WRITERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "relative_universal": ("encoder_decoder", {**SMALL, "positions": "relative"}),
+    "relative_universal": (
+        "encoder_decoder",
+        {**SMALL, "positions": "relative", "scaling": "xavier"},
+    ),
     "universal": ("encoder_decoder", {**SMALL, "positions": "absolute"}),
     "lstm_attention": ("lstm_encoder_decoder", {"features": 128}),
 }

@@ -18,7 +18,7 @@ from wug.stats.measures import lookup
 from wug.study.catalog import make_catalog
 from wug.study.experiment import RunOptions
 from wug.study.own_network import try_own
-from wug.study.trainings import lot_name
+from wug.study.trainings import lot_name, require_files
 from wug.training.kept_networks import load as load_network
 from wug.training.kept_networks import read_about
 from wug.training.work import WorkOptions, work
@@ -184,6 +184,7 @@ def run(
     options = RunOptions(**chosen, unit=unit, model=model, like=like)
     plan = find_experiment(experiment)(options)
     try_own(plan, options)
+    require_files(plan.lots)
     folder = Path(out) if out is not None else run_folder(plan.name, scale, None)
     store = RunStore.open(folder, plan.name, plan.settings)
     work(plan, folder, WorkOptions(compile=compile, device=device))  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from wug.analysis.accuracy import answers, function_pairs
 from wug.analysis.active_channels import active_channels
@@ -46,8 +46,9 @@ NUM_PROBLEMS = 3
 NUM_TRIED = 200
 # Of held-out text, to see which experts a language model uses.
 NUM_TOKENS = 20_000
-# Of sequences that are written: how many groups are shown, and how many examples of each are tried.
-MOST_GROUPS, TRIED_OF_A_GROUP = 21, 24
+# Of sequences that are written: how many groups are shown, how many examples of each are tried at
+# once, and in all where the first ones are all right or all wrong.
+MOST_GROUPS, TRIED_AT_ONCE, MOST_TRIED = 21, 32, 256
 # Problems of one size may have many parts: of so many, the shortest can be looked at best.
 NUM_DRAWN = 8
 # Tasks of bAbI of which a story is shown: one fact, two, two arguments, yes or no, lists and
@@ -209,26 +210,52 @@ def digit_traces(network: nn.Module, task: Any) -> Iterator[tuple[str, Arrays, A
 def telling_pairs(network: nn.Module, task: PairTask) -> list[tuple[PairSet, str]]:
     """Return a right and a wrong example of each group of the test, where there are both.
 
-    Of more groups than `MOST_GROUPS` some are taken, evenly spaced; of each the shortest examples
-    are looked at.
+    Of more groups than `MOST_GROUPS` some are taken, evenly spaced. Of each the shortest examples
+    are looked at, and if these are all right or all wrong, others of all lengths.
     """
     examples = task.examples("test")
     groups = np.unique(np.linspace(0, len(examples.group_names) - 1, MOST_GROUPS).round())
     chosen = []
     for group in groups.astype(int).tolist():
         mine = examples[examples.groups == group]
-        tried = mine[mine.lengths.argsort(stable=True)[:TRIED_OF_A_GROUP]]
-        with torch.no_grad():
-            right = TRANSDUCTION.each(task, network, tried.to_batch())["accuracy"]
-        for found in (right, ~right):
-            chosen += [(tried[place], examples.group_names[group])
-                       for place in found.nonzero()[:1]]  # fmt: skip
+        found: dict[bool, PairSet] = {}
+        for places in tried_places(mine.lengths.argsort(stable=True)):
+            tried = mine[places]
+            with torch.no_grad():
+                right = TRANSDUCTION.each(task, network, tried.to_batch())["accuracy"]
+            for place, is_right in enumerate(right.tolist()):
+                found.setdefault(is_right, tried[place : place + 1])
+            if len(found) == 2:
+                break
+        name = examples.group_names[group]
+        chosen += [(found[kind], name) for kind in (True, False) if kind in found]
     return chosen
+
+
+def tried_places(order: Tensor) -> Iterator[Tensor]:
+    """Yield what is tried of a group at once: the first places, then others, evenly spaced.
+
+    Args:
+        order: All places, the best to show first.
+
+    Example:
+        >>> [len(part) for part in tried_places(torch.arange(70))]
+        [32, 32, 6]
+        >>> [int(part[0]) for part in tried_places(torch.arange(1_032))][:3]
+        [0, 32, 175]
+    """
+    first, rest = order[:TRIED_AT_ONCE], order[TRIED_AT_ONCE:]
+    if len(first):
+        yield first
+    most = min(len(rest), MOST_TRIED - TRIED_AT_ONCE)
+    if most:
+        spaced = rest[torch.linspace(0, len(rest) - 1, most).round().long()]
+        yield from spaced.split(TRIED_AT_ONCE)
 
 
 def writing_traces(network: nn.Module, task: PairTask) -> Iterator[tuple[str, Arrays, About]]:
     """Yield how a network writes some answers, right and wrong ones, all in one trace."""
-    if task.interface != "transduction" or not hasattr(network, "decode"):
+    if task.interface != "transduction":
         return
     arrays: Arrays = {}
     examples: list[Json] = []

@@ -146,6 +146,21 @@ class SizedLater(Registered):
         return registered(self.model, self.task, **self.options)(generator)
 
 
+def require_files(lots: Iterable[Lot]) -> None:
+    """Ask the tasks of all lots, before anything is trained, for files that the user supplies.
+
+    Raises:
+        UserError: One is missing.
+    """
+    asked: set[str] = set()
+    for lot in lots:
+        for variant in lot.variants:
+            check = getattr(variant.task, "require_files", None)
+            if check is not None and (said := repr(variant.task)) not in asked:
+                asked.add(said)
+                check()
+
+
 def lot_name(values: Iterable[Any]) -> str:
     """Return the name of a lot without a name of its own: the values of its labels.
 

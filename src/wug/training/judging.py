@@ -21,6 +21,7 @@ from wug.training.outcome import (
     has_crashed,
     make_outcome,
     selected_row,
+    steps_to_share,
     values,
 )
 from wug.training.plan import Lot, Registered, Variant, observes_at_length
@@ -85,6 +86,8 @@ def judge(training: Training, folder: Path | None = None) -> list[Result]:
         deciding = curves[deciding_split(training.watched)][:rows, index]
         threshold = float(training.thresholds[index])
         further = {**notes[index], **policies}
+        if (reached := converged_at(training, index, rows)) is not None:
+            further["converged_at"] = reached
         if last:
             further["observed_weights"] = "last"
         if engine.name == "single":
@@ -98,6 +101,9 @@ def judge(training: Training, folder: Path | None = None) -> list[Result]:
         if getattr(variant.task, "averages_groups", False):
             errors_by_name = by_name["selected"]["test"]["error"].values()
             observed_here["mean_error"] = sum(errors_by_name) / len(errors_by_name)
+        if hasattr(variant.task, "group_summaries"):
+            observed_by = by_name["final" if last else "selected"]["test"]
+            observed_here |= variant.task.group_summaries(observed_by["accuracy"])
         outcome = make_outcome(
             interface=training.interface,
             engine=engine.name,
@@ -135,6 +141,14 @@ def crashed(training: Training, replica: int, rows: int) -> bool | None:
     if "accuracy" not in training.interface.measures or "validation" not in training.watched:
         return None
     return has_crashed(training.curves["validation"][:rows, replica])
+
+
+def converged_at(training: Training, replica: int, rows: int) -> float | None:
+    """Return when a network had most of its final accuracy on OOD validation; None without any."""
+    if "accuracy" not in training.interface.measures or "ood_validation" not in training.watched:
+        return None
+    curves = training.curves
+    return steps_to_share(curves["step"][:rows, 0], curves["ood_validation"][:rows, replica])
 
 
 def judge_policies(training: Training) -> dict[str, Any]:

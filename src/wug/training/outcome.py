@@ -14,6 +14,8 @@ from wug.training.engine import Floats
 SCHEMA = 2
 # What share of right answers a network must once have had to count as crashed at none.
 RIGHT_ONCE = 0.1
+# Share of its final accuracy at which a network has converged (csordas2023, figure C.3).
+CONVERGED = 0.8
 
 Evaluation = Mapping[str, Mapping[str, Floats]]
 """split -> measure -> sums and counts, (replica, group, 2)."""
@@ -110,6 +112,20 @@ def has_crashed(errors: Floats) -> bool:
         (True, False)
     """
     return bool(errors[-1] >= 1 and errors.min() <= 1 - RIGHT_ONCE)
+
+
+def steps_to_share(steps: Floats, errors: Floats) -> float | None:
+    """Return the first evaluated step with 80 % of the final accuracy; None if that is zero.
+
+    Example:
+        >>> steps_to_share(np.array([100, 200, 300]), np.array([0.9, 0.5, 0.4]))
+        200.0
+    """
+    accuracy = 1 - np.asarray(errors, dtype=np.float64)
+    if not len(accuracy) or not accuracy[-1] > 0:
+        return None
+    # Of a mean of floats 80 % may be missed by a rounding.
+    return float(steps[int(np.argmax(accuracy >= CONVERGED * accuracy[-1] - 1e-12))])
 
 
 def make_outcome(

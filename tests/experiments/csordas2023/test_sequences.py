@@ -1,5 +1,7 @@
 """The tables of chapter 4: what they print, what they claim, and what they train."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,13 +9,13 @@ import torch
 from wug.core import index
 from wug.experiments.csordas2023 import _sequences as sequences
 from wug.experiments.csordas2023.cogs import loss_growth
-from wug.experiments.csordas2023.convergence import converged, steps_to_share
 from wug.experiments.csordas2023.scan_length import stopping_share, unclipped
 from wug.functional.transduction import oracle_match
 from wug.layers.relative_attention import RelativeAttention
 from wug.models.encoder_decoder import EncoderDecoder
 from wug.records import Record
 from wug.stats.interval import Estimate
+from wug.stats.measures import MEASURES
 from wug.study.catalog import measured_table
 from wug.study.claims import Cell, Table
 from wug.study.experiment import RunOptions
@@ -245,16 +247,15 @@ def test_how_much_of_the_gap_is_stopping():
 
 
 def test_convergence():
-    assert steps_to_share([], []) is None and steps_to_share([5], [1.0]) is None
+    experiment = EXPERIMENTS["convergence"]
+    assert experiment.layout.measure == "converged_at" in MEASURES
     fast, slow = (
-        record({"step": [1, 2, 3], "ood_validation": errors}, dataset="scan", model=model)
-        for model, errors in (
-            ("relative_universal", [0.1, 0.0, 0.0]), ("universal", [1.0, 1.0, 0.5]),
-        )
+        replace(record({}, dataset="scan", model=model),
+                outcome={"schema": 2, "solved": False, "converged_at": step})
+        for model, step in (("relative_universal", 500.0), ("universal", 2_000.0))
     )  # fmt: skip
-    cells = converged([fast, slow])
-    assert cells["scan", "relative_universal", "converged"]["solved_at"].value == 1
-    assert cells["scan", "universal", "converged"]["solved_at"].value == 3
+    table = measured_table(experiment, [fast, slow])
+    assert table.at("scan", "relative_universal")["converged_at"].value == 500
 
 
 def test_what_early_stopping_costs_can_be_broken():

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from wug.core.errors import UserError
@@ -52,3 +54,20 @@ def test_what_is_not_there(published, tmp_path):
         Mathematics(module="place_value", folder=published).pairs("validation")
     with pytest.raises(UserError, match="module must be one of add_or_sub"):
         Mathematics(module="gcd")
+
+
+def test_changed_files_are_read_anew_and_missing_ones_named(published, tmp_path, monkeypatch):
+    monkeypatch.setenv("WUG_CACHE", str(tmp_path / "cache"))
+    task = Mathematics(folder=published)
+    before = task.examples("test")
+    assert task.examples("test").target.equal(before.target)
+    path = tmp_path / "extrapolate" / "arithmetic__add_or_sub_big.txt"
+    path.write_text("".join(f"What is {n} + 2?\n{n + 2}\n" for n in range(1_000, 1_010)))
+    os.utime(path, ns=(0, 0))
+    assert not task.examples("test").target.equal(before.target)
+    task.require_files()
+    path.unlink()
+    with pytest.raises(UserError, match="add_or_sub_big.txt can't be read: No such file"):
+        task.examples("test")
+    with pytest.raises(UserError, match="mathematics_dataset"):
+        task.require_files()

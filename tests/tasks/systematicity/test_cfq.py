@@ -1,8 +1,12 @@
 import json
+from dataclasses import replace
 
 import pytest
 
+from wug.core import index
 from wug.core.errors import UserError
+from wug.study.experiment import RunOptions
+from wug.study.trainings import require_files
 from wug.tasks.systematicity.cfq import CFQ
 
 
@@ -60,3 +64,12 @@ def test_what_is_not_there(folder, tmp_path, monkeypatch):
         CFQ(folder=str(tmp_path)).pairs("train")
     with pytest.raises(UserError, match="division must be one of mcd1"):
         CFQ(division="mcd4")
+
+
+def test_files_are_asked_for_before_anything_is_trained(tmp_path):
+    lot = index.get("experiment", "csordas2023.cfq")(RunOptions(scale="paper")).lots[0]
+    task = replace(lot.task, folder=str(tmp_path))
+    asked = replace(lot, variants=(replace(lot.variants[0], task=task),))
+    with pytest.raises(UserError, match=r"dataset.json can't be read.*google-research"):
+        require_files([asked])
+    require_files(index.get("experiment", "csordas2023.cfq")(RunOptions()).lots)

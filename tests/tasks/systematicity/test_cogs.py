@@ -63,3 +63,15 @@ def test_bad_arguments():
         COGS(form="amr")
     with pytest.raises(UserError, match=r"ood_validation_share must be in \[0, 1\)"):
         COGS(ood_validation_share=2.0)
+
+
+def test_lexical_types_have_a_mean_of_their_own():
+    shares = {
+        "cp_recursion": 0.0,
+        "pp_recursion": 0.0,
+        "a": 1.0,
+        "b": 0.5,
+        "prim_to_obj_proper": 0.0,
+    }
+    assert COGS().group_summaries(shares) == {"lexical_accuracy": 0.75}
+    assert COGS().group_summaries({"cp_recursion": 0.0}) == {}

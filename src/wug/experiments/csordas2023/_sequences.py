@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from wug.core.schedules import Schedule, Trapezoid
+from wug.core.schedules import Schedule
 from wug.experiments.csordas2023._networks import Setting
 from wug.functional.transduction import oracle_match
 from wug.interfaces.interface import EarlyStopping, Selection
@@ -22,8 +22,9 @@ from wug.sources.pairs import PairTask
 from wug.sources.samplers import Drawn
 from wug.stats.measures import MEASURES, Measure
 from wug.study.trainings import SizedLater, Training
-from wug.training.optimisers import Adam, Muon
-from wug.training.plan import Clip, Plan, Stopping
+from wug.study.writing_plans import laptop_writing_plan
+from wug.training.optimisers import Adam
+from wug.training.plan import Clip, Plan
 
 Scaling: TypeAlias = Literal["none", "teu", "ped", "ped_as_published", "xavier"]
 
@@ -67,12 +68,18 @@ INITIAL = (
     "Xavier-uniform, as in the code, and not as N(0, 1), as printed."
 )
 DEVIATIONS = "Published numbers are means; their standard deviations are in the source of a cell."
+_OPTIMISED = (
+    "in mixed precision; the optimiser is Muon at a rate that falls to zero at the end, weights "
+    "are averaged, and a training ends once OOD validation has been solved for a while."
+)
 LAPTOP = (
     "At laptop scale batches are smaller and go through the network in two parts of similar "
-    "lengths, in mixed precision; the optimiser is Muon at a rate that falls to zero at the end, "
-    "weights are averaged, and a training ends once OOD validation has been solved for a while. On "
-    "SCAN, distances beyond the longest output of training count as this length in relative "
-    "attention (shaw2018); in the thesis all differ."
+    f"lengths, {_OPTIMISED} On SCAN, distances beyond the longest output of training count as this "
+    "length in relative attention (shaw2018); in the thesis all differ."
+)
+LAPTOP_WHOLE = (
+    "At laptop scale batches are smaller, of pairs of similar lengths, and go through the network "
+    f"whole, {_OPTIMISED}"
 )
 
 # What could pick the network of a training (section 4.2.2), beside its last step: IID validation
@@ -169,27 +176,9 @@ def published_setting(
     return Setting(options=sizes, plan=plan, seeds=seeds)
 
 
-def laptop_setting(
-    sizes: Mapping[str, Any], *, steps: int, rate: float, evaluate_every: int, seeds: int,
-    batch_size: int = 64, weight_decay: float = 0.01, **changes: Any,
-) -> Setting:  # fmt: skip
-    """Return a training for a laptop: see `LAPTOP`."""
-    plan = Plan(
-        steps=steps,
-        batch_size=batch_size,
-        evaluate_every=evaluate_every,
-        learning_rate=Trapezoid(rate, 100, steps, 0.4),
-        optimiser=Muon(weight_decay=weight_decay),
-        averaging=0.99,
-        clip=Clip(norm=5.0),
-        # Of all lengths: where all targets of a batch end at one place, the place is learnt.
-        sampler=Drawn(),
-        stopping=Stopping(patience=3),
-        accumulation=2,
-        precision="bfloat16",
-    )
-    plan = replace(plan, **changes)
-    return Setting(options=sizes, plan=plan, seeds=seeds)
+def laptop_setting(sizes: Mapping[str, Any], *, seeds: int, **plan: Any) -> Setting:
+    """Return a training for a laptop: see `LAPTOP` and `laptop_writing_plan`."""
+    return Setting(options=sizes, plan=laptop_writing_plan(**plan), seeds=seeds)
 
 
 # The smoke scale of every table: tiny networks that see a handful of batches.

@@ -18,7 +18,7 @@ from wug.experiments.csordas2023._datasets import (
 from wug.experiments.csordas2023._sequences import (
     DEVIATIONS,
     INITIAL,
-    LAPTOP,
+    LAPTOP_WHOLE,
     LAST,
     MEASURED,
     MODELS,
@@ -132,11 +132,10 @@ CLAIMS: tuple[Claim, ...] = (
         CHUNKS,
         INITIAL,
         DEVIATIONS,
-        LAPTOP,
+        LAPTOP_WHOLE,
         "At laptop scale networks have 128 features, 256 hidden ones, 3 layers with the layer norm "
-        "before each part, one embedding for source and target and no dropout; batches are of "
-        "similar lengths and go through whole. They see 960,000 examples where the thesis has "
-        "19,200,000.",
+        "before each part, one embedding for source and target and no dropout. They see "
+        "960,000 examples where the thesis has 19,200,000.",
     ),
     measures=(*MEASURED, *policy_measures()),
     measure="accuracy",

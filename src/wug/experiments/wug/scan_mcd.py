@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from wug.experiments.wug._sequences import (
+    LAPTOP,
     MEASURED,
     MODELS,
     SMOKE_PLAN,
-    laptop_plan,
     paper_plan,
     sequence_training,
 )
@@ -25,6 +25,7 @@ from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import above, below
 from wug.study.trainings import Run, Training
+from wug.study.writing_plans import laptop_writing_plan
 from wug.tasks.systematicity.scan import Scan
 from wug.training.plan import Plan
 
@@ -38,7 +39,7 @@ SIZES: dict[Scale, dict[str, Any]] = {
 }
 PLANS: dict[Scale, Plan] = {
     "smoke": SMOKE_PLAN,
-    "laptop": laptop_plan(3_000, 1e-3),
+    "laptop": laptop_writing_plan(steps=4_000, rate=6e-4, evaluate_every=250, weight_decay=1.0),
     "paper": paper_plan(50_000, 1e-3),
 }
 MCD = ("mcd1", "mcd2", "mcd3")
@@ -77,6 +78,7 @@ CLAIMS: tuple[Claim, ...] = (
     usual=below_paper(model=("universal", "relative_universal"), division=("mcd1",)),
     claims=CLAIMS,
     departures=(
+        LAPTOP,
         "It is a table of our own. Published accuracies, as we remember them and could not check: "
         "a transformer 0.004, 0.018 and 0.005 on MCD 1, 2 and 3, T5 0.262, 0.079 and 0.121.",
         "A tenth of the test commands, chosen by a hash, is the OOD validation set, which selects "

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from wug.experiments.wug._sequences import (
+    LAPTOP,
     MEASURED,
     MODELS,
     SMOKE_PLAN,
-    laptop_plan,
     paper_plan,
     sequence_training,
 )
@@ -25,6 +25,7 @@ from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import below, larger
 from wug.study.trainings import Run, Training
+from wug.study.writing_plans import laptop_writing_plan
 from wug.tasks.systematicity.slog import SLOG
 from wug.training.plan import Plan
 
@@ -40,7 +41,7 @@ SIZES: dict[Scale, dict[str, Any]] = {
 }
 PLANS: dict[Scale, Plan] = {
     "smoke": SMOKE_PLAN,
-    "laptop": laptop_plan(4_000, 1e-3),
+    "laptop": laptop_writing_plan(steps=6_000, rate=6e-4, evaluate_every=500),
     "paper": paper_plan(50_000, 1e-4),
 }
 
@@ -79,6 +80,7 @@ CLAIMS: tuple[Claim, ...] = (
     trials=1,
     claims=CLAIMS,
     departures=(
+        LAPTOP,
         "It is a table of our own: li2023 trained other networks, with other settings; its numbers "
         "are anchors. So are those of two later papers: a cellular automaton with a discrete "
         "bottleneck (arXiv 2604.26157), and combinatory categorial grammars with pretrained "

@@ -13,7 +13,9 @@ from typing import ClassVar, Literal, TypeAlias
 from wug.core.errors import UserError, require_at_least, require_choice
 from wug.core.registry import register
 from wug.interfaces.interface import SPLITS, Split
+from wug.records import Json
 from wug.sources.pairs import Pair, PairTask, lent, named_random
+from wug.sources.supplied import SUPPLIED
 from wug.tasks.productivity._mathematics_questions import CHARACTERS, MODULES, draw_questions
 
 Module: TypeAlias = Literal[
@@ -29,8 +31,17 @@ PUBLISHED: dict[str, tuple[str, str | None]] = {
     "sort": ("comparison__sort", "comparison__sort_more"),
     "collect": ("polynomials__collect", None),
 }
+LEVEL_FOLDERS = ("train-easy", "train-medium", "train-hard")
 # The published files have every character of a keyboard.
 KEYBOARD = tuple(map(chr, range(32, 127)))
+
+
+def _unreadable(error: OSError) -> UserError:
+    return UserError(
+        f"Mathematics: {error.filename} can't be read: {error.strerror}. Put the published files, "
+        f"or those that the published generator writes ({SUPPLIED['mathematics'].home}), there; "
+        "docs/sequences.md says how."
+    )
 
 
 @register(
@@ -116,15 +127,45 @@ class Mathematics(PairTask):
         """The same characters."""
         return self.source_tokens
 
+    def _files(self, split: Split) -> list[Path]:
+        """Return the published files that a split is made of."""
+        name, larger = PUBLISHED[self.module]
+        if larger is None and split in ("ood_validation", "test"):
+            raise UserError(
+                f"Mathematics: {self.module} has no published extrapolation set; leave folder out."
+            )
+        folders = {
+            "train": [f"{each}/{name}" for each in (*LEVEL_FOLDERS, "interpolate")],
+            "validation": [f"interpolate/{name}"],
+        }
+        wanted = folders.get(split, [f"extrapolate/{larger}"])
+        return [Path(self.folder or "") / f"{path}.txt" for path in wanted]
+
+    def files_state(self, split: Split) -> Json:
+        """Return sizes and times of the files of a split; None for questions of our own."""
+        if self.folder is None:
+            return None
+        try:
+            stats = [path.stat() for path in self._files(split)]
+        except OSError as error:
+            raise _unreadable(error) from error
+        return [[one.st_size, one.st_mtime_ns] for one in stats]
+
+    def require_files(self) -> None:
+        """Check that the files are there before anything is trained.
+
+        Raises:
+            UserError: One is missing.
+        """
+        for split in SPLITS:
+            self.files_state(split)
+
     def _read(self, folder: str, name: str, group: str) -> list[Pair]:
         path = Path(self.folder or "") / folder / f"{name}.txt"
         try:
             rows = path.read_text(encoding="utf-8").splitlines()
         except OSError as error:
-            raise UserError(
-                f"Mathematics: {path} can't be read: {error.strerror}. Put the published files, or "
-                "those that the published generator writes, there."
-            ) from error
+            raise _unreadable(error) from error
         if len(rows) % 2:
             raise UserError(f"Mathematics: {path} must have a line of answer for each question.")
         return [Pair(q, a, group) for q, a in zip(rows[::2], rows[1::2], strict=True)]
@@ -135,14 +176,14 @@ class Mathematics(PairTask):
             return self._read("interpolate", name, "interpolation")
         if split == "train":
             known = {pair.source for pair in self._published("validation")}
-            levels = ("easy", "medium", "hard")
-            pairs = [pair for level in levels for pair in self._read(f"train-{level}", name, level)]
+            pairs = [
+                pair
+                for folder in LEVEL_FOLDERS
+                for pair in self._read(folder, name, folder.removeprefix("train-"))
+            ]
             return list({p.source: p for p in pairs if p.source not in known}.values())
-        if larger is None:
-            raise UserError(
-                f"Mathematics: {self.module} has no published extrapolation set; leave folder out."
-            )
-        pairs = self._read("extrapolate", larger, "extrapolation")
+        self._files(split)
+        pairs = self._read("extrapolate", str(larger), "extrapolation")
         pairs = list({pair.source: pair for pair in pairs}.values())
         share, wanted = self.ood_validation_share, split == "ood_validation"
         return lent(pairs, share, "mathematics", by_group=False, wanted=wanted)

@@ -17,6 +17,7 @@ from wug.core.registry import register
 from wug.interfaces.interface import SPLITS, Split
 from wug.sources.files import search_folders
 from wug.sources.pairs import Pair, PairTask, lent
+from wug.sources.supplied import SUPPLIED
 
 Division: TypeAlias = Literal[
     "mcd1", "mcd2", "mcd3", "query_complexity_split", "question_complexity_split",
@@ -46,6 +47,13 @@ def query_words(text: str) -> str:
     words = re.sub(r"([(){}])", r" \1 ", text).split()
     words = [word.removeprefix("ns:") for word in words]
     return " ".join(re.sub(r"^m\.", "m_", word) for word in words)
+
+
+def _unreadable(path: Path, why: object) -> UserError:
+    supplied = SUPPLIED["cfq"]
+    return UserError(
+        f"CFQ: {path} can't be read: {why}. Unpack the published archive ({supplied.home}) there."
+    )
 
 
 @register(
@@ -105,16 +113,27 @@ class CFQ(PairTask):
                 f"CFQ: validation_share must be in [0, 1); got {self.validation_share}."
             )
 
-    def _load(self, name: str) -> Any:
+    def _path(self, name: str) -> Path:
         places = [place / "cfq" / name for place in search_folders()]
         found = next((place for place in places if place.is_file()), places[0])
-        path = found if self.folder is None else Path(self.folder) / name
+        return found if self.folder is None else Path(self.folder) / name
+
+    def require_files(self) -> None:
+        """Check that the files are there before anything is trained.
+
+        Raises:
+            UserError: One is missing.
+        """
+        for name in ("dataset.json", f"splits/{self.division}.json"):
+            if not (path := self._path(name)).is_file():
+                raise _unreadable(path, "it is not there")
+
+    def _load(self, name: str) -> Any:
+        path = self._path(name)
         try:
             return json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise UserError(
-                f"CFQ: {path} can't be read: {error}. Unpack the published archive there."
-            ) from error
+            raise _unreadable(path, error) from error
 
     @cached_property
     def _all_pairs(self) -> list[Pair]:

@@ -6,6 +6,7 @@ lexical types); clauses and phrases stand deeper in each other or elsewhere (3 s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -17,6 +18,8 @@ from wug.sources.files import lines
 from wug.sources.pairs import Pair, PairTask, first_of_each, lent
 from wug.tasks.systematicity._logical_forms import same_meaning, to_positional
 
+# Lexical types that wu2023 counts apart: new roles of proper names.
+PROPER = ("prim_to_obj_proper", "prim_to_subj_proper", "subj_to_obj_proper")
 STRUCTURAL = ("cp_recursion", "obj_pp_to_subj_pp", "pp_recursion")
 
 
@@ -111,6 +114,12 @@ class COGS(PairTask):
         if self.form == "recogs":
             return same_meaning(answer, target)
         return super().same(answer, target)
+
+    def group_summaries(self, accuracies: Mapping[str, float]) -> dict[str, float]:
+        """Return the mean over the 15 lexical types without new proper names, as wu2023 counts."""
+        apart = (*STRUCTURAL, *PROPER)
+        lexical = [value for name, value in accuracies.items() if name not in apart]
+        return {"lexical_accuracy": sum(lexical) / len(lexical)} if lexical else {}
 
     def pairs(self, split: Split) -> list[Pair]:
         """Write a split, in the order of its file."""
