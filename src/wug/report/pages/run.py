@@ -197,7 +197,7 @@ def cells_by_level(run: RunSource) -> Markup:
         lines,
         caption=f"Success by {by}",
         numeric=range(1, 3 + len(titles)),
-        name="levels",
+        name="cells-by-level",
     )
 
 
