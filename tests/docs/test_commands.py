@@ -48,10 +48,11 @@ NOT_RUN = {
     "wug run mistry2022.single_module --unit": f"{LONG}; tests/cli/test_cli.py has a small one",
     "wug run mistry2022.single_module --on": f"{LONG}; tests/training/test_ray_crew.py runs it",
     "wug run csordas2023.ctl --scale paper --on": "needs a cluster with GPUs",
+    "python -m venv generator": NETWORK,
+    "generator/bin/": NETWORK,
     "torchrun": "needs several processes; tests/training/test_ranks.py starts them",
     "wug card": f"{LONG}; tests/cli/test_card.py has small ones",
     "wug show runs/card": "needs a card",
-    "wug show csordas2023.cogs": "no results of it ship",
 }
 MODEL = "from torch import nn\nclass MyWriter(nn.Module):\n    pass\n"
 
