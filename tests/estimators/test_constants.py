@@ -6,10 +6,10 @@ from scipy.optimize import curve_fit
 
 from wug.estimators.candidate import Candidate, Function
 from wug.estimators.constants import (
-    errors_from_blocks,
     amplification,
     coefficients_among,
     constants_of,
+    errors_from_blocks,
     free_constants,
     gradient,
     refitted,
