@@ -9,6 +9,7 @@ from wug.estimators.constants import (
     amplification,
     coefficients_among,
     constants_of,
+    errors_from_blocks,
     free_constants,
     gradient,
     refitted,
@@ -112,3 +113,15 @@ def test_cancellation_amplifies_rounding() -> None:
     x = np.array([[1.0 + 1e-5]])
     assert abs(square.predict(x) - 1e-10)[0] < 2.2e-16 * amplification(square, x)[0]
     assert amplification(square, x)[0] > 4
+
+
+def test_standard_errors_of_huge_columns_and_of_blocks() -> None:
+    generator = np.random.default_rng(4)
+    slopes, error = generator.normal(size=(60, 3)), generator.normal(size=60)
+    covariance = np.linalg.inv(slopes.T @ slopes) * (error @ error) / 57
+    expected = np.sqrt(np.diag(covariance))
+    blocks = [(slopes[:2], error[:2]), (slopes[2:40], error[2:40]), (slopes[40:], error[40:])]
+    np.testing.assert_allclose(errors_from_blocks(blocks), expected, rtol=1e-10)
+    huge = np.array([1e198, 1.0, 1e-100])
+    found = errors_from_blocks([(slopes * huge, error * 1e180)])
+    np.testing.assert_allclose(found, expected / huge * 1e180, rtol=1e-10)

@@ -58,9 +58,10 @@ def readable(expression: Any, positive: Sequence[str] = ()) -> Any:
     small = len(expression.free_symbols) <= MOST_SYMBOLS
     if small and sympy.count_ops(expression) <= MOST_OPERATIONS:
         forms += [sympy.factor_terms(expression), sympy.together(expression)]
-        if expression.is_rational_function(*expression.free_symbols) and is_moderate(expression):
+        moderate = is_moderate(expression)
+        if moderate and expression.is_rational_function(*expression.free_symbols):
             forms += [sympy.cancel(expression), sympy.factor(expression)]
-        elif not expression.has(sympy.Float):
+        elif moderate and not expression.has(sympy.Float):
             forms.append(sympy.powsimp(sympy.factor(sympy.together(expression))))
         if expression.has(sympy.sin, sympy.cos):
             forms.append(sympy.expand(TRpower(expression)))
