@@ -1,10 +1,12 @@
 """Rounding only where the data allow it."""
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+from wug.estimators import ArithmeticRegressor, search
 from wug.estimators.candidate import Array, Candidate
 from wug.estimators.data import Data, Limits
 from wug.estimators.search import Search
@@ -88,3 +90,13 @@ def test_terms_that_are_tiny_beside_others_are_dropped() -> None:
     search.add(long)
     assert search.best.exact
     assert str(search.best.candidate.expression(list("abcde"))) == "(2*a + 3*b)*(c + d)/(e + 1)"
+
+
+@pytest.mark.slow
+def test_a_product_of_sums_is_exact_with_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "CLOCK", time.process_time)
+    rows = np.random.default_rng(0).uniform(1, 5, (300, 5))
+    a, b, c, d, e = rows.T
+    model = ArithmeticRegressor(random_state=0, time_budget=40)
+    model.fit(rows, (a + b) * (c + d) / (e + 1))
+    assert str(model.expression_) == "(x1 + x2)*(x3 + x4)/(x5 + 1)" and model.status_ == "exact"
