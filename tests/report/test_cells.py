@@ -60,3 +60,20 @@ def test_an_interval_that_reaches_zero_has_a_beginning_on_a_logarithmic_axis() -
     assert bar["transform"] == [POSITIVE] and bar["encoding"]["x"]["field"] == "from"
     plain = intervals(["a"], 1, "error", logarithmic=False, per_cent=True)["layer"][0]
     assert plain["encoding"]["x"]["field"] == "low" and "transform" not in plain
+
+
+def test_rows_that_nobody_trains_have_the_published_value_alone(
+    run_folder: Path, by_hand: SimpleNamespace
+) -> None:
+    catalog = by_hand.catalog()
+    rate = {"value": 0.5, "plus": None, "minus": None}
+    prior = {"unit": "prior", "operation": "mul", "range": "[1,2)", "success": rate}
+    catalog["published"].append(prior)
+    catalog["layout"]["row_order"].append(["prior", "mul"])
+    catalog["layout"]["reported"] = [["prior", "mul"]]
+    (run_folder / "catalog.json").write_text(json.dumps(catalog))
+    (run,) = find_sources([run_folder]).runs
+    charts = {chart.name: chart for chart in tables(run.table, MEASURES["success"])}
+    rows = {row[0]: row for row in charts["success-intervals"].rows}
+    assert rows["prior · mul"][2:6] == [None, None, None, 0.5]
+    assert rows["nmu · mul"][2] == 7 / 8

@@ -20,6 +20,8 @@ FIELDS = {"row": "row", "column": "column", "value": "ours", "low": "low", "high
           "ours": "ours in words", "theirs": "published in words", "apart": "success rates",
           "order": ""}  # fmt: skip
 TIPS = {"row": "row", "column": "column", "ours": "ours", "theirs": "published"}
+# What is ours of a row that nobody trains.
+NOT_OURS = {"value": None, "low": None, "high": None, "ours": ""}
 FEW_COLUMNS = 3
 CELL_WIDTH, LABEL_WIDTH = 96, 150
 
@@ -206,20 +208,27 @@ def cell_map(
 
 
 def interval_charts(table: ResultTable, measure: Measure, marks: list[Mark]) -> Iterator[Chart]:
-    """Yield our values with their intervals beside the published ones."""
-    known = [m for m in marks if math.isfinite(m["value"])]
+    """Yield our values with their intervals beside the published ones, and rows of those alone."""
+    trained = {m["row"] for m in marks if math.isfinite(m["value"])}
+    known = [
+        m if m["row"] in trained else {**m, **NOT_OURS}
+        for m in marks
+        if math.isfinite(m["value"]) or (m["row"] not in trained and m["published"] is not None)
+    ]
     both = [v for m in known for v in (m["value"], m["published"]) if v is not None]
     spread = not measure.is_share and is_spread(both)
-    kept = [m for m in known if not spread or m["value"] > 0]
-    if not kept:
+    kept = [m for m in known if not spread or (m["value"] or m["published"]) > 0]
+    if not trained or not kept:
         return
+    rows = {m["row"] for m in kept}
     compared = any(m["published"] is not None for m in kept)
     yield Chart(
         name=name_of(measure, "intervals"), title="Intervals",
         about="Dots are ours with their 95 % intervals"
         + ("; diamonds are published." if compared else "."),
         spec=intervals(
-            list(map(label, table.rows)), len({m["column"] for m in kept}),
+            [row for row in map(label, table.rows) if row in rows],
+            len({m["column"] for m in kept}),
             measure.title.lower(), logarithmic=spread, per_cent=measure.is_share,
         ),
         fields=tuple(FIELDS), headings=tuple(FIELDS.values()), rows=as_rows(kept),

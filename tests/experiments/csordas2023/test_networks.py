@@ -88,7 +88,8 @@ def test_laptop_seeds():
     for lot in trained:
         labels = lot.variants[0].labels
         mine = [seed for o in trained if o.variants[0].labels == labels for seed in o.seeds]
-        number = laptop.NDR_SEEDS if lot.build.model == "ndr" else laptop.RIVAL_SEEDS
+        short = {"ndr": laptop.NDR_SEEDS, "lstm": laptop.SHORT_SEEDS}
+        number = short.get(lot.build.model, laptop.RIVAL_SEEDS)
         assert mine == list(range(number))
 
 
