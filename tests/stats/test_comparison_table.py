@@ -255,3 +255,4 @@ def test_rows_that_nobody_trains_are_shown_with_their_published_numbers(folder: 
     assert table.rows[-1] == ("prior", "mul")
     assert [row["unit"] for row in csv.DictReader(io.StringIO(to_csv(table)))][-1] == "prior"
     assert "prior" in to_markdown(table) and "prior" in to_latex(table)
+    assert "prior" not in to_markdown(table.showing("sparsity"))  # nothing is printed of it there

@@ -130,7 +130,11 @@ class ResultTable:
                 for cell in self.cells.values()
                 if self.with_published
                 or cell.ours
-                or (cell.row in self.reported and cell.column in self.columns)
+                or (
+                    cell.row in self.reported
+                    and cell.column in self.columns
+                    and cell.printed(self.measure.name)
+                )
             )
         )
 
