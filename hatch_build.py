@@ -134,6 +134,9 @@ def pack(folder: Path, out: Path) -> None:
     chosen = [stem for _, stem in best.values()] if "-" not in folder.name else []
     pack_run(run, out, curves=False, weights=False, digits=DIGITS, models=chosen)
     shutil.rmtree(out / "traces", ignore_errors=True)
+    catalog = out / "catalog.json"
+    compact = json.dumps(json.loads(catalog.read_text(encoding="utf-8")), separators=(",", ":"))
+    catalog.write_text(compact, encoding="utf-8")
     for path in (out / "models").glob("*.safetensors"):
         path.write_bytes(rounded(path))
 

@@ -70,10 +70,16 @@ def unit_link(key: str, root: str) -> str:
 
 
 def named(markdown: str, root: str) -> str:
-    """Write operations as signs and units by their names in the first cells of a table."""
+    """Write operations as signs and units by their names in the first cells of a table.
+
+    Lines that are no row, such as the note below a table, stay as they are.
+    """
     units = {entry.key for entry in index.entries("unit")}
     lines = []
     for line in markdown.splitlines():
+        if not line.startswith("|"):
+            lines.append(line)
+            continue
         _, first, rest = line.split("|", 2)
         key = first.strip()
         label = unit_link(key, root) if key in units else SYMBOLS.get(key, key)

@@ -72,7 +72,7 @@ def pack_run(
         data = encode_segment(records)
     except (TypeError, ValueError) as error:  # sealed by others, and read as it was
         raise RunFolderError(f"{run.folder} holds a record that can't be packed: {error}") from None
-    write_atomic(destination / PACKED_NAME, lzma.compress(data, preset=9))
+    write_atomic(destination / PACKED_NAME, lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))
     write_atomic(destination / CATALOG_NAME, catalog)
     write_atomic(destination / MANIFEST_NAME, run.manifest.to_text())
     _copy(networks, destination / MODELS)
