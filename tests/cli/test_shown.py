@@ -42,7 +42,7 @@ LATER = {
     "csordas2023.add_mul", "csordas2023.babi", "csordas2023.class_removal", "csordas2023.cogs",
     "csordas2023.dnc_copy", "csordas2023.dnc_key_value", "csordas2023.dnc_links",
     "csordas2023.dnc_recall", "csordas2023.double_add",
-    "csordas2023.efficiency", "csordas2023.expert_usage", "csordas2023.pkm",
+    "csordas2023.efficiency", "csordas2023.expert_usage", "csordas2023.pcfg", "csordas2023.pkm",
     "csordas2023.scan_length", "csordas2023.sigma_moe", "csordas2023.top_k",
     "faber2020.shortest_paths", "heim2020.epidemic", "heim2020.relevance_gate",
     "trask2018.programs", "wug.memory",

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from wug.report.cells import measures, tables
+from wug.report.cells import interval_charts, mark, measures, tables
 from wug.report.charts import POSITIVE, intervals
 from wug.report.run_source import RunSource
 from wug.report.sources import find_sources
@@ -77,3 +77,14 @@ def test_rows_that_nobody_trains_have_the_published_value_alone(
     rows = {row[0]: row for row in charts["success-intervals"].rows}
     assert rows["prior · mul"][2:6] == [None, None, None, 0.5]
     assert rows["nmu · mul"][2] == 7 / 8
+
+
+def test_a_value_of_zero_is_left_out_of_a_logarithmic_axis(source: RunSource) -> None:
+    cells = list(source.table.cells.values())
+    assert all(cell.printed("error") is None for cell in cells)
+    marks = [mark(cell, 0, MEASURES["error"]) for cell in cells]
+    marks = [{**m, "value": 10.0**place} for place, m in enumerate(marks)] * 2
+    marks.append({**marks[0], "row": "exact", "value": 0.0})
+    marks.append({**marks[0], "row": "far", "value": 1e6})
+    (chart,) = interval_charts(source.table, MEASURES["error"], marks)
+    assert "far" in {row[0] for row in chart.rows} and "exact" not in {row[0] for row in chart.rows}

@@ -217,7 +217,10 @@ def interval_charts(table: ResultTable, measure: Measure, marks: list[Mark]) -> 
     ]
     both = [v for m in known for v in (m["value"], m["published"]) if v is not None]
     spread = not measure.is_share and is_spread(both)
-    kept = [m for m in known if not spread or (m["value"] or m["published"]) > 0]
+    kept = [
+        m for m in known
+        if not spread or (m["published"] if m["value"] is None else m["value"]) > 0
+    ]  # fmt: skip
     if not trained or not kept:
         return
     rows = {m["row"] for m in kept}
