@@ -169,7 +169,7 @@ def test_dropout(modified):
     """With all dropped: nothing is read; hidden features only survive in the modified variant."""
     model, (tokens, lengths) = shake(make(modified=modified, dropout=1.0)), problems()
     state, valid = model.start(tokens, lengths)
-    after, gates = model.step(state, valid)
+    after, gates, _ = model.step(state, valid)
     read = model.read_norm(state)
     if modified:
         update, expected = model.feed_forward(read) + read, model.gate(read)

@@ -68,6 +68,26 @@ def equal(first, second):
     return all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.parametrize("model", ["ndr", "transformer"])
+def test_training_goes_through_the_compiled_step(model, monkeypatch):
+    """A network that calls something else would silently be trained uncompiled."""
+    calls = []
+
+    def compile_nothing(step, **options):
+        def counted(*args):
+            calls.append(1)
+            return step(*args)
+
+        return counted
+
+    monkeypatch.setattr(torch, "compile", compile_nothing)
+    layers = "num_steps" if model == "ndr" else "num_layers"
+    options = {"features": 16, "hidden_features": 32, layers: 3}
+    training = Training(make_lot(model=model, model_options=options), device=DEVICE, compiled=True)
+    training.advance(2)
+    assert len(calls) == 2 * 3
+
+
 def test_is_a_plain_loop():
     training = make_training()
     training.train()

@@ -202,14 +202,7 @@ class NDR(nn.Module):
             fill_uniform(self.weight_out, -bound, bound, generator)
             fill_uniform(self.bias_out, -bound, bound, generator)
 
-    def step(self, state: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
-        """Apply the layer once: the columns after it, and their gates."""
-        state, gates, _ = self.step_and_terms(state, valid)
-        return state, gates
-
-    def step_and_terms(
-        self, state: Tensor, valid: Tensor
-    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    def step(self, state: Tensor, valid: Tensor) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
         """Apply the layer once: columns, gates, and what experts add to the objective."""
         read = dropout(self.attention(state, valid), self.dropout, self.training)
         read = self.read_norm(state + read)
@@ -246,7 +239,7 @@ class NDR(nn.Module):
         state, valid = self.start(tokens, lengths)
         total: dict[str, Tensor] = {}
         for _ in range(self.steps_for(tokens.shape[1])):
-            state, _, terms = self.step_and_terms(state, valid)
+            state, _, terms = self.step(state, valid)
             total = sum_terms(total, terms)
         answer = self.answer(state, lengths)
         return Output(answer, total) if total else answer
@@ -262,7 +255,7 @@ class NDR(nn.Module):
         states, gates, attention = [state], [], []
         for _ in range(self.steps_for(tokens.shape[1])):
             attention.append(self.attention.weights(state, valid))
-            state, gate = self.step(state, valid)
+            state, gate, _ = self.step(state, valid)
             states.append(state)
             gates.append(gate)
         return {
