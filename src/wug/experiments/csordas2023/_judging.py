@@ -8,7 +8,7 @@ from math import isnan
 
 from wug.study.claims import Cell, Entry, Key, Table
 from wug.study.judgements import Judgement, Verdict, all_of
-from wug.study.predicates import ROUNDING, at_most, error_above, error_below
+from wug.study.predicates import ROUNDING, at_most, error_above, error_below, lower_error
 
 # Printed as 1.00; more than 0.95, which is what counts as success in section 6.3.1; less than half.
 PERFECT, SOLVED, FAILED = 0.01, 0.05, 0.5
@@ -62,6 +62,12 @@ def where_learnt(entry: Entry, judgement: Judgement, published: float = 1.0) -> 
     error = entry["iid_error"].value
     cells = (f"{entry.name} ({100 * (1 - error):.0f} % in distribution)",) if error > bound else ()
     return Judgement(Verdict.UNDECIDED, (*judgement.evidence, *learnt.evidence), cells)
+
+
+def worse(table: Table, one: Key, other: Key) -> Judgement:
+    """Judge whether one network errs more than another; undecided where it did not learn to."""
+    entry = table.at(*one)
+    return where_learnt(entry, lower_error(table.at(*other), entry))
 
 
 def reading(entry: Entry, measure: str) -> Entry:

@@ -15,7 +15,14 @@ from dataclasses import replace
 from itertools import product
 
 from wug.experiments.csordas2023._ctlpp import DEPARTURES, MODELS, SETTINGS, last_networks
-from wug.experiments.csordas2023._judging import LEARNT, SOLVED, all_below, all_fail, where_learnt
+from wug.experiments.csordas2023._judging import (
+    LEARNT,
+    SOLVED,
+    all_below,
+    all_fail,
+    where_learnt,
+    worse,
+)
 from wug.experiments.csordas2023._networks import (
     DATA,
     DEVIATIONS,
@@ -34,7 +41,7 @@ from wug.experiments.csordas2023._routes import (
 from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of
 from wug.study.paper_table import PaperTable, below_paper
-from wug.study.predicates import lower_error, no_success, rate_at_most, some_success
+from wug.study.predicates import no_success, rate_at_most, some_success
 from wug.study.trainings import Run, Training
 from wug.tasks.systematicity.ctlpp import CTLpp
 
@@ -70,11 +77,6 @@ def _some_seeds(table: Table, model: str) -> Judgement:
 def _no_seed(table: Table, model: str) -> Judgement:
     entry = table.at(model, "A")
     return where_learnt(entry, no_success(entry))
-
-
-def _worse_on_a(table: Table, model: str) -> Judgement:
-    entry = table.at(model, "A")
-    return where_learnt(entry, lower_error(table.at(model, "R"), entry))
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -121,7 +123,7 @@ CLAIMS: tuple[Claim, ...] = (
         "alternating_is_harder",
         "The transformer and NDR err more on A than on R.",
         f"{TEXT}, footnote",
-        lambda t: all_of(_worse_on_a(t, model) for model in UNSYSTEMATIC),
+        lambda t: all_of(worse(t, (model, "A"), (model, "R")) for model in UNSYSTEMATIC),
     ),
     clusters_where_it_failed("ndr", "R"),
     no_clusters_where_it_succeeded("ndr", "R"),

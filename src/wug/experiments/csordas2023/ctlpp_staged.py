@@ -19,12 +19,11 @@ from wug.experiments.csordas2023._ctlpp import (
     WARM_UP,
     last_networks,
 )
-from wug.experiments.csordas2023._judging import LEARNT, PERFECT, all_below, all_fail, where_learnt
+from wug.experiments.csordas2023._judging import LEARNT, PERFECT, all_below, all_fail, worse
 from wug.experiments.csordas2023._networks import DATA, EMBEDDINGS, FLOAT32, LAPTOP, NETWORKS
-from wug.study.claims import Claim, Key, Table
+from wug.study.claims import Claim, Table
 from wug.study.judgements import Judgement, all_of, count_at_least
 from wug.study.paper_table import PaperTable, below_paper
-from wug.study.predicates import lower_error
 from wug.study.trainings import Run, Training
 from wug.tasks.systematicity.ctlpp import CTLpp
 from wug.training.optimisers import Adam
@@ -37,16 +36,11 @@ MAJORITY = len(SYMBOLS) // 2 + 1
 TEXT = "csordas2023, section 6.3.2"
 
 
-def _worse(table: Table, worse: Key, better: Key) -> Judgement:
-    entry = table.at(*worse)
-    return where_learnt(entry, lower_error(table.at(*better), entry))
-
-
 def _mostly_better(table: Table, first: str, second: str, functions: str) -> Judgement:
     return count_at_least(
         MAJORITY,
         (
-            _worse(table, (second, functions, symbols), (first, functions, symbols))
+            worse(table, (second, functions, symbols), (first, functions, symbols))
             for symbols in SYMBOLS
         ),
     )
@@ -76,7 +70,7 @@ CLAIMS: tuple[Claim, ...] = (
         "Every model errs less with the largest than with the smallest overlap.",
         f"{TEXT} and figures E.3 and E.4",
         lambda t: all_of(
-            _worse(t, (model, FUNCTIONS[0], SYMBOLS[0]), (model, MOST, SYMBOLS[-1]))
+            worse(t, (model, FUNCTIONS[0], SYMBOLS[0]), (model, MOST, SYMBOLS[-1]))
             for model in MODELS
         ),
     ),

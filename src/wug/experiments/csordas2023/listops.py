@@ -15,7 +15,7 @@ from typing import Any
 
 from wug.core.schedules import Constant
 from wug.experiments.csordas2023 import _laptop
-from wug.experiments.csordas2023._judging import LEARNT, SOLVED, all_below, all_fail, where_learnt
+from wug.experiments.csordas2023._judging import LEARNT, SOLVED, all_below, all_fail, worse
 from wug.experiments.csordas2023._networks import (
     BY_ERROR,
     DATA,
@@ -33,11 +33,10 @@ from wug.experiments.csordas2023._networks import (
     published_plan,
 )
 from wug.experiments.csordas2023._routes import ROUTES, branches_run_at_once
-from wug.study.claims import Claim, Table
+from wug.study.claims import Claim
 from wug.study.experiment import Scale
-from wug.study.judgements import Judgement, all_of
+from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable, below_paper
-from wug.study.predicates import lower_error
 from wug.study.trainings import Run, Training
 from wug.tasks.productivity.listops import ListOps
 from wug.training.optimisers import AdamW
@@ -47,11 +46,6 @@ MODELS, DEPTHS = EXPRESSION_MODELS, "7-8"
 BASELINES = ("lstm", "bilstm", "transformer", "relative")
 RIVALS = (*BASELINES, "absolute_relative_gate")
 TEXT = "csordas2023, section 5.2.3"
-
-
-def _worse(table: Table, worse: str, better: str) -> Judgement:
-    entry = table.at(worse, DEPTHS)
-    return where_learnt(entry, lower_error(table.at(better, DEPTHS), entry))
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -77,14 +71,14 @@ CLAIMS: tuple[Claim, ...] = (
         "ndr_is_best",
         "NDR errs less on deeper problems than every other model.",
         "csordas2023, table 5.4",
-        lambda t: all_of(_worse(t, rival, "ndr") for rival in RIVALS),
+        lambda t: all_of(worse(t, (rival, DEPTHS), ("ndr", DEPTHS)) for rival in RIVALS),
     ),
     Claim(
         "both_directions_do_not_help",
         "A bidirectional LSTM, which solves table lookup in both orders, fails here: it is worse "
         "than one direction.",
         "csordas2023, section 5.2.1 and table 5.4",
-        lambda t: _worse(t, "bilstm", "lstm"),
+        lambda t: worse(t, ("bilstm", DEPTHS), ("lstm", DEPTHS)),
     ),
     branches_run_at_once("ndr", DEPTHS),
 )

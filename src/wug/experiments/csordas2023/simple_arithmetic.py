@@ -21,7 +21,7 @@ from wug.experiments.csordas2023._judging import (
     all_below,
     all_fail,
     errors_within,
-    where_learnt,
+    worse,
 )
 from wug.experiments.csordas2023._networks import (
     BY_ERROR,
@@ -40,9 +40,9 @@ from wug.experiments.csordas2023._networks import (
 )
 from wug.experiments.csordas2023._routes import ROUTES
 from wug.sources.samplers import Drawn
-from wug.study.claims import Claim, Table
+from wug.study.claims import Claim
 from wug.study.experiment import Scale
-from wug.study.judgements import Judgement, all_of
+from wug.study.judgements import all_of
 from wug.study.paper_table import PaperTable, below_paper
 from wug.study.predicates import lower_error
 from wug.study.trainings import Run, Training
@@ -53,11 +53,6 @@ from wug.training.plan import Clip, Plan
 MODELS, STEPS = EXPRESSION_MODELS, {"end": "200 K", "early": "50 K"}
 RIVALS = tuple(model for model in MODELS if model != "ndr")
 TEXT = "csordas2023, section 5.2.2"
-
-
-def _worse_than_ndr(table: Table, rival: str) -> Judgement:
-    entry = table.at(rival, "end")
-    return where_learnt(entry, lower_error(table.at("ndr", "end"), entry))
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -80,7 +75,7 @@ CLAIMS: tuple[Claim, ...] = (
         lambda t: all_of(
             [
                 all_fail(t, product(RIVALS, ["end"]), 0.1),
-                *(_worse_than_ndr(t, rival) for rival in RIVALS),
+                *(worse(t, (rival, "end"), ("ndr", "end")) for rival in RIVALS),
             ]
         ),
     ),
