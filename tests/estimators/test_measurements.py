@@ -174,3 +174,18 @@ def test_one_term_is_no_sum_anywhere() -> None:
         found = ArithmeticRegressor(functions=("exp", "tanh"), **options).fit(X, target)
         for one in found.equations_:
             assert not one.expression.has(sympy.Add), str(one)
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_no_sum_has_more_terms_than_allowed(most: int) -> None:
+    """Not the polynomial of the sum of four inputs either, nor what is below a root."""
+    x = np.random.default_rng(8).uniform(1, 3, (150, 4))
+    inside = np.sqrt(x[:, 0] + x[:, 1] + x[:, 2] + 1) * np.exp(x[:, 3])
+    for target in (x.sum(1), (x[:, 0] - 1) ** 4 * x[:, 1], inside):
+        options = {"time_budget": 3, "max_terms": most, "random_state": 0}
+        found = ArithmeticRegressor(functions=("exp", "sin"), **options).fit(x, target)
+        for one in found.equations_:
+            sums = one.expression.atoms(sympy.Add)
+            assert all(len(added.args) <= most for added in sums), str(one)
+    fourth = ArithmeticRegressor(max_terms=4, time_budget=5, random_state=0).fit(x, x.sum(1))
+    assert str(fourth.expression_) == "x1 + x2 + x3 + x4" and fourth.status_ == "exact"

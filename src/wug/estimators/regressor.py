@@ -46,8 +46,9 @@ class ArithmeticRegressor(FittedFormulas, MultiOutputMixin, RegressorMixin, Base
             exponents above 1) and ``root`` (fractional exponents).
         functions: Of ``exp``, ``log``, ``sin``, ``cos`` and ``tanh``, tried in any case; or
             ``"auto"``, all of them, but only once arithmetic alone was refused by the data.
-        max_terms: Terms of a sum of products; with 1 no formula has a sum, inside of functions
-            neither.
+        max_terms: Most terms of any sum in a formula, those inside of functions, roots and
+            denominators included; a constant is a term, so that with 1 there is no sum at all. If
+            not given, as many as the data tell apart (of products of any powers up to 6).
         max_exponent: Largest magnitude of an exponent.
         units: Of the inputs, such as ``("kg", "m/s")``: only formulas are searched whose units come
             out. Numbers are pure; a constant of nature is a column of its own.
@@ -91,7 +92,7 @@ class ArithmeticRegressor(FittedFormulas, MultiOutputMixin, RegressorMixin, Base
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "operations": ["array-like", tuple],
         "functions": ["array-like", tuple, StrOptions({"auto"})],
-        "max_terms": [Interval(Integral, 1, None, closed="left")],
+        "max_terms": [Interval(Integral, 1, None, closed="left"), None],
         "max_exponent": [Interval(Real, 0, None, closed="neither")],
         "units": ["array-like", tuple, None],
         "target_unit": [str, "array-like", tuple, None],
@@ -110,7 +111,7 @@ class ArithmeticRegressor(FittedFormulas, MultiOutputMixin, RegressorMixin, Base
         *,
         operations: Sequence[str] = OPERATIONS,
         functions: Sequence[str] | str = "auto",
-        max_terms: int = 6,
+        max_terms: int | None = None,
         max_exponent: float = 6.0,
         units: Sequence[str] | None = None,
         target_unit: str | Sequence[str] | None = None,
