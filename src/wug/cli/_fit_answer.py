@@ -117,7 +117,7 @@ def far_rows(model: NamedRegressor, columns: ChosenColumns) -> list[int]:
     """Return the few rows that a formula of the front misses by far more than most; mostly none."""
     import numpy as np
 
-    from wug.estimators.search import IN_FEW_ROWS
+    from wug.estimators.verdict import IN_FEW_ROWS
 
     fewest: list[int] = []
     closest = IN_FEW_ROWS

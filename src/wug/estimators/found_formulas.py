@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from wug.estimators.simpler import rounder, small_formulas, smaller_forms
 from wug.estimators.snapping import with_whole_coefficients, without_tiny_terms
 from wug.estimators.units import Measures
 
-MOST_ROWS = 20_000
+MOST_ROWS, MOST_JUDGED = 20_000, 2_000
 # Below which the last digits of the numbers are worth a fit of their own.
 ALMOST_MET = 1e-5
 # Share of the time that the smaller formulas of the front may take.
@@ -203,6 +203,18 @@ class FoundFormulas:
     def front(self) -> list[Scored]:
         """Return the candidates that no simpler one matches, the simplest first."""
         return front_of(self.final or self.found)
+
+    def rows_of_test(self) -> Data:
+        """Return rows by which formulas are judged: all if the best were fitted on them."""
+        data = self.data
+        if self.final and self.held is not data:
+            data = replace(
+                data,
+                inputs=np.concatenate((data.inputs, self.held.inputs)),
+                target=np.concatenate((data.target, self.held.target)),
+                weight=np.concatenate((data.weight, self.held.weight)),
+            )
+        return data.rows(np.full(len(data.target), True), MOST_JUDGED)
 
     def complete_front(self) -> None:
         """Add smaller forms of what was found, so that each size has its best formula."""

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Literal
 
 import numpy as np
 import torch
@@ -16,7 +15,13 @@ from wug.estimators.candidate import Candidate
 from wug.estimators.data import Effort, constant
 from wug.estimators.exactness import has_enough_rows, num_distinct
 from wug.estimators.found_formulas import FoundFormulas
-from wug.estimators.leftover import ENOUGH_FOR_TREES, can_be_tested, something_left
+from wug.estimators.leftover import (
+    ENOUGH_FOR_TREES,
+    Leftover,
+    can_be_tested,
+    leftover_of,
+    something_left,
+)
 from wug.estimators.scoring import Scored
 from wug.estimators.screening import views
 from wug.estimators.stages import (
@@ -29,24 +34,18 @@ from wug.estimators.stages import (
 )
 from wug.estimators.unary import UnaryProducts
 from wug.estimators.unary_sums import UnarySums
+from wug.estimators.verdict import TOO_CLOSE_FOR_NOISE, Status, verdict
 from wug.estimators.views import Columns, Groups, View, groups_of
-
-Status = Literal["exact", "noisy", "approximate", "incomplete", "undecided", "none"]
 
 # What a search's time is measured with. Benchmarks on a busy machine count processor time.
 CLOCK: Callable[[], float] = time.monotonic
 # A larger formula is an approximation: the search for the rule behind it goes on.
 SIMPLE = 16
-# Share of the variance below which the inputs do not explain the target.
-LEAST_EXPLAINED = 0.05
-# And above which a simple formula may be the rule, if what it leaves looks like noise.
+# Share of the variance above which a simple formula may be the rule, if what it leaves looks like
+# noise.
 MOSTLY_EXPLAINED = 0.5
 # Relative error below which more restarts of the same structures are worth their time.
 PROMISING = 0.3
-# Below which a fit is close, and below which no measurement's noise is.
-CLOSE, TOO_CLOSE_FOR_NOISE = 0.05, 1e-9
-# Median of errors as a share of their root mean square below which few rows hold almost all.
-IN_FEW_ROWS = 0.1
 RESTARTS = (64, 256, 1024)
 # Of many inputs, so many are looked at closely.
 SCREENED = 6
@@ -224,26 +223,25 @@ class Search(FoundFormulas):
         return one.met and not one.exact and enough
 
     def something_left(self, scored: Scored | None = None) -> bool:
-        """Say whether what a formula, or the best one, leaves can be predicted."""
+        """Say whether what a formula, or the best one, leaves can be predicted.
+
+        Of a formula that was fitted on all rows that is seen on all of them.
+        """
         one = scored or self.best
         if getattr(self, "_tested", None) is not one.candidate:
-            rows = self.data.rows(np.full(len(self.data.target), True), 2_000)
-            residual = rows.target - one.candidate.predict(rows.inputs)
+            rows = self.rows_of_test()
             seed = self.seed % 2**31
-            self._left = something_left(rows.inputs, rows.weight * residual, seed=seed) or any(
-                something_left(way.data(rows).inputs, residual / way.scale(rows.inputs), seed=seed)
+            left = leftover_of(one.candidate, rows.inputs, rows.target, rows.weight)
+            self._left = something_left(left, seed=seed) or any(
+                something_left(
+                    Leftover(way.data(rows).inputs, left.residual / way.scale(rows.inputs)),
+                    seed=seed,
+                )
                 for way in self.groups()[:1]
                 if len(way.exponents)
             )
             self._tested = one.candidate  # last: an interrupt must not leave it half done
         return self._left
-
-    def is_in_few_rows(self, scored: Scored) -> bool:
-        """Say whether a few rows hold almost all that a formula leaves, unlike noise."""
-        rows = self.all_rows
-        error = np.abs(self.target[rows] - scored.candidate.predict(self.inputs[rows]))
-        error = error if self.weight is None else error * self.weight[rows]
-        return bool(np.median(error) < IN_FEW_ROWS * np.sqrt(np.mean(error**2)))
 
     def status(self, scored: Scored | None = None) -> Status:
         """Say what the search ended with.
@@ -259,9 +257,6 @@ class Search(FoundFormulas):
         distinct = num_distinct(self.data.inputs, 10 * one.candidate.num_constants + 20)
         if one.met or not can_be_tested(distinct, one.candidate.num_constants):
             return "undecided"
-        left = self.something_left(one) or self.is_in_few_rows(one)
-        if one.relative_error < TOO_CLOSE_FOR_NOISE or (left and one.relative_error < CLOSE):
-            return "approximate"
-        if left:
-            return "incomplete"
-        return "none" if 1 - one.relative_error**2 < LEAST_EXPLAINED else "noisy"
+        with np.errstate(all="ignore"), threadpool_limits(1):
+            left = self.something_left(one)
+            return verdict(one, self.rows_of_test(), left, self.seed % 2**31)
