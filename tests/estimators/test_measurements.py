@@ -7,6 +7,7 @@ import sympy
 from wug.core.errors import UserError
 from wug.estimators import ArithmeticRegressor
 from wug.estimators.data import Data
+from wug.estimators.robust import spread_of
 from wug.estimators.screening import views
 
 X = np.random.default_rng(0).uniform(1, 5, (200, 3))
@@ -24,6 +25,31 @@ def test_five_wrong_rows_are_named() -> None:
     found = model(robust=True, time_budget=30).fit(X, target)
     assert str(found.expression_) == "x1*x2/x3" and found.outliers_.tolist() == wrong
     assert found.status_ == "exact"
+
+
+@pytest.mark.parametrize("level", [0.01, 0.1])
+def test_relative_noise_makes_no_outliers(level: float) -> None:
+    """Rows of 125 are off by more than rows of 1, and belong for all that."""
+    generator = np.random.default_rng(11)
+    wrong = np.sort(generator.permutation(200)[:5])
+    target = X[:, 0] ** 2 * X[:, 1] * (1 + level * generator.normal(size=200))
+    target[wrong] *= 10
+    found = model(robust=True, time_budget=5).fit(X, target)
+    assert found.outliers_.tolist() == wrong.tolist()
+    assert str(found.expression_) == "x1**2*x2" and found.status_ == "noisy"
+
+
+def test_the_spread_is_a_line_only_where_errors_grow() -> None:
+    """Known deviations: 1, and a tenth of the size; an eighth of the rows is wrong by far."""
+    generator = np.random.default_rng(12)
+    size = generator.uniform(0, 100, 4000)
+    noise = np.abs(generator.normal(size=4000))
+    wrong = np.where(np.arange(4000) % 8, 0.0, 1e4)
+    for scale in (np.ones(4000), 0.1 * size):
+        spread = spread_of(scale * noise + wrong, size)
+        near = size > 20
+        assert np.allclose(spread[near], scale[near], rtol=0.4)
+    assert np.ptp(spread_of(noise[:40], size[:40])) == 0
 
 
 def test_rows_without_weight_do_not_count() -> None:

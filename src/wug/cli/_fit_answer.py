@@ -85,8 +85,8 @@ def remarks(model: NamedRegressor, columns: ChosenColumns) -> list[str]:
         sentences.append(f"left out, rows that do not belong: {rows}")
         if model.loss == "absolute" and columns.errors is None and grows(model, columns):
             sentences.append(
-                "what is left grows with the target, so that large rows are left out too easily: "
-                "try --loss relative"
+                "what is left grows with the target; rows were judged by those of about their "
+                "size, but numbers are better known with --loss relative"
             )
     elif not model.robust and not met:
         far = far_rows(model, columns)
