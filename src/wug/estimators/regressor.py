@@ -75,8 +75,8 @@ class ArithmeticRegressor(FittedFormulas, MultiOutputMixin, RegressorMixin, Base
         status_: Of the chosen formula: ``exact`` (met up to rounding), ``noisy`` (what is left
             looks like noise), ``approximate`` (close, but what is left is not noise),
             ``incomplete`` (something is left that no formula was found for), ``undecided`` (too few
-            distinct rows to tell) or ``none`` (the inputs do not explain the target); a list if
-            there are several outputs.
+            distinct rows to tell a rule from a coincidence, or noise from something else) or
+            ``none`` (the inputs do not explain the target); a list if there are several outputs.
         outliers_: Indices of the rows that a robust fit left out.
         interrupted_: Whether the search was interrupted (Ctrl-C); the front is what there was.
         n_features_in_: Number of inputs.
