@@ -68,7 +68,8 @@ class Leftover:
         varied = np.ptp(self.inputs, axis=0) > 0
         few = np.count_nonzero(varied) <= MOST_PAIRED // 2
         used = varied if few or self.used is None else varied & self.used
-        return np.flatnonzero(used if used.any() else varied)[:MOST_PAIRED].tolist()
+        [places] = np.nonzero(used if used.any() else varied)
+        return [int(place) for place in places[:MOST_PAIRED]]
 
     def few(self, most: int) -> Leftover:
         """Return the first rows."""

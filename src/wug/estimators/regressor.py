@@ -29,8 +29,9 @@ from wug.estimators.own_formula import score_formula
 from wug.estimators.readable import readable
 from wug.estimators.robust import outliers
 from wug.estimators.scoring import Scored
-from wug.estimators.search import Search, Status
+from wug.estimators.search import Search
 from wug.estimators.units import Measures, dimension_of
+from wug.estimators.verdict import Status
 
 __all__ = ["ArithmeticRegressor", "Equation", "Status", "score_formula"]
 
