@@ -14,7 +14,7 @@ import numpy as np
 
 from wug.estimators.all_rows import fitted_on_all_rows
 from wug.estimators.candidate import Array, Candidate
-from wug.estimators.constants import free_constants, refitted
+from wug.estimators.constants import free_constants, refitted, with_printed_constants
 from wug.estimators.data import Data, Limits, deviation
 from wug.estimators.exactness import UNIT, is_exact, meets
 from wug.estimators.scoring import (
@@ -131,6 +131,12 @@ class FoundFormulas:
             plain = self.met_without_tiny_terms(candidate)
             if plain is not None:
                 candidate, met = plain, True
+                relative, error = self.errors_of(candidate)
+        if met:
+            # A fit leaves simple numbers a few roundings beside what is printed.
+            printed = with_printed_constants(candidate)
+            if self.meets(printed):
+                candidate = printed
                 relative, error = self.errors_of(candidate)
         met = met or relative < self.accuracy
         size = candidate.complexity
