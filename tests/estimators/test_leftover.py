@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wug.estimators.leftover import Leftover, can_be_tested, something_left
+from wug.estimators.leftover import Leftover, can_be_tested, left_at_a_glance, something_left
 
 
 @pytest.mark.parametrize("num", [12, 50, 300])
@@ -24,7 +24,8 @@ def test_noise_is_noise(num: int) -> None:
 )  # fmt: skip
 def test_smooth_remainders_are_seen(num: int, inputs: int) -> None:
     x = np.random.default_rng(1).uniform(-1, 1, (num, inputs))
-    assert something_left(Leftover(x, 1e-7 * np.sin(3 * x.sum(1))))
+    leftover = Leftover(x, 1e-7 * np.sin(3 * x.sum(1)))
+    assert something_left(leftover) and left_at_a_glance(leftover)
 
 
 def test_steps_are_seen() -> None:

@@ -4,7 +4,8 @@ Noise can't be predicted from the other rows. What is left of a row is predicted
 of all others: by kernel regressions of several widths and degrees, and by the mean of its
 neighbours, in all inputs, in two of them, along one, along what two of them make (a sum, a
 difference, a product, a quotient) and along the formula itself. How well that goes is compared with
-the same for shuffled rows. Trees see steps and cases that smooth kernels miss.
+the same for shuffled rows. Trees see steps and cases that smooth kernels miss. A search, which asks
+again and again, has a quicker test of kernels and trees alone.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ WIDTHS, DEGREES, RIDGES = (0.1, 0.3, 1.0, 3.0), (2, 3, 5), (1e-10, 1e-6, 1e-3, 1
 PAIR_WIDTHS, FEW_ROWS = (0.1, 0.3, 1.0), 150
 # Neighbours in several inputs, and on either side along a line.
 NEAREST, SIDES = (2, 4, 8), (1, 2, 4)
-# Of so many shuffles, how many may look as predictable as what is left.
-SHUFFLES, BY_CHANCE = 199, 1
+# Of so many shuffles, how many may look as predictable as what is left; and at a glance.
+SHUFFLES, AT_A_GLANCE = (199, 1), (99, 1)
 MOST_INPUTS = 30
 # Inputs of which pairs are looked at.
 MOST_PAIRED = 6
@@ -134,11 +135,48 @@ def something_left(leftover: Leftover, *, seed: int = 0) -> bool:
     if len(residual) < FEWEST_ROWS or np.ptp(residual) == 0:
         return False
     few = leftover.few(MOST_ROWS)
-    if noticed(few, few.residual[:, None], seed)[0]:
+    return bool(noticed(few, few.residual[:, None], seed)[0]) or trees_notice(leftover, seed)
+
+
+def left_at_a_glance(leftover: Leftover, *, seed: int = 0) -> bool:
+    """Say whether smooth kernels or trees predict what is left: a search asks again and again.
+
+    Args:
+        leftover: Of a formula.
+        seed: Of the shuffles and the trees.
+    """
+    residual = leftover.residual
+    if len(residual) < FEWEST_ROWS or np.ptp(residual) == 0:
+        return False
+    few = leftover.few(MOST_ROWS)
+    generator = np.random.default_rng(seed)
+    num, by_chance_at_most = AT_A_GLANCE
+    shuffled = [generator.permutation(few.residual) for _ in range(num)]
+    columns = np.stack((few.residual, *shuffled), 1)
+    columns = (columns - columns.mean(0)) / few.residual.std()
+    points, _ = standardised(few.inputs)
+    explained = 1 - np.stack([regressed(one, columns, RIDGES).min(0) for one in kernels(points)])
+    best = explained.max(0)
+    chance = np.count_nonzero(best[1:] >= best[0])
+    if best[0] > EXPLAINED and chance <= by_chance_at_most:
         return True
+    return trees_notice(leftover, seed)
+
+
+def trees_notice(leftover: Leftover, seed: int) -> bool:
+    """Say whether there are enough rows for trees, and these find something."""
     rows = slice(0, MOST_TREE_ROWS)
+    inputs, residual = leftover.inputs[rows], leftover.residual[rows]
     enough = len(residual) >= ENOUGH_FOR_TREES
-    return enough and trees_explain(leftover.inputs[rows], residual[rows], seed) > EXPLAINED
+    return enough and trees_explain(inputs, residual, seed) > EXPLAINED
+
+
+def standardised(inputs: Array) -> tuple[Array, list[int]]:
+    """Return some of the inputs in their deviations, those that vary first, and which these are."""
+    spread = inputs.std(0)
+    varied = np.argsort(-(spread > 0).astype(float), kind="stable")[:MOST_INPUTS]
+    points = (inputs - inputs.mean(0)) / np.where(spread > 0, spread, 1.0)
+    return np.asarray(points[:, varied]), [int(place) for place in varied]
 
 
 def noticed(leftover: Leftover, columns: Array, seed: int) -> NDArray[np.bool_]:
@@ -150,18 +188,19 @@ def noticed(leftover: Leftover, columns: Array, seed: int) -> NDArray[np.bool_]:
         seed: Of the shuffles.
     """
     generator = np.random.default_rng(seed)
-    shuffled = np.stack([generator.permutation(leftover.residual) for _ in range(SHUFFLES)], 1)
+    num, by_chance_at_most = SHUFFLES
+    shuffled = np.stack([generator.permutation(leftover.residual) for _ in range(num)], 1)
     columns = columns - columns.mean(0)
     columns = columns / np.where(columns.std(0) > 0, columns.std(0), 1.0)
     left = what_is_left(leftover, np.hstack((leftover.without_moves(shuffled), columns)))
     logs = np.log(np.maximum(left, 1e-300))
-    by_chance = logs[:, :SHUFFLES]
+    by_chance = logs[:, :num]
     spread = np.maximum(by_chance.std(1, keepdims=True), 1e-12)
     # Of what every prediction reaches by chance, the deviations that it is better: the best one.
     better = ((by_chance.mean(1, keepdims=True) - logs) / spread).max(0)
     explained = 1 - left.min(0)
-    unlikely = better[SHUFFLES:] > np.sort(better[:SHUFFLES])[-1 - BY_CHANCE]
-    return np.asarray(unlikely & (explained[SHUFFLES:] > EXPLAINED))
+    unlikely = better[num:] > np.sort(better[:num])[-1 - by_chance_at_most]
+    return np.asarray(unlikely & (explained[num:] > EXPLAINED))
 
 
 def what_is_left(leftover: Leftover, columns: Array) -> Array:
@@ -171,20 +210,17 @@ def what_is_left(leftover: Leftover, columns: Array) -> Array:
         leftover: Of a formula.
         columns: Of deviation 1, (row, column).
     """
-    inputs = leftover.inputs
-    spread = inputs.std(0)
-    varied = np.argsort(-(spread > 0).astype(float), kind="stable")[:MOST_INPUTS]
-    points = (inputs - inputs.mean(0)) / np.where(spread > 0, spread, 1.0)
-    everywhere = points[:, varied]
+    everywhere, varied = standardised(leftover.inputs)
     found = [regressed(kernel, columns, RIDGES) for kernel in kernels(everywhere)]
     found.append(from_nearest(everywhere, columns))
     pairs = [list(pair) for pair in combinations(leftover.close_inputs(), 2)]
     for pair in pairs if len(varied) > 2 else ():
-        found.append(from_nearest(points[:, pair], columns))
+        points, _ = standardised(leftover.inputs[:, pair])
+        found.append(from_nearest(points, columns))
         if len(points) <= FEW_ROWS:
-            kinds = gaussians(points[:, pair], PAIR_WIDTHS)
+            kinds = gaussians(points, PAIR_WIDTHS)
             found += [regressed(kernel, columns, RIDGES[2:]) for kernel in kinds]
-    for line in lines(leftover, varied.tolist(), pairs):
+    for line in lines(leftover, varied, pairs):
         if np.isfinite(line).all():
             found.append(from_both_sides(line, columns))
     return np.concatenate(found)

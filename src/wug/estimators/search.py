@@ -12,13 +12,14 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from wug.estimators.candidate import Candidate
-from wug.estimators.data import Effort, constant
+from wug.estimators.data import Data, Effort, constant
 from wug.estimators.exactness import has_enough_rows, num_distinct
-from wug.estimators.found_formulas import FoundFormulas
+from wug.estimators.found_formulas import MOST_JUDGED, FoundFormulas
 from wug.estimators.leftover import (
     ENOUGH_FOR_TREES,
     Leftover,
     can_be_tested,
+    left_at_a_glance,
     leftover_of,
     something_left,
 )
@@ -222,26 +223,30 @@ class Search(FoundFormulas):
         enough = has_enough_rows(one.candidate, self.inputs[self.all_rows])
         return one.met and not one.exact and enough
 
-    def something_left(self, scored: Scored | None = None) -> bool:
-        """Say whether what a formula, or the best one, leaves can be predicted.
-
-        Of a formula that was fitted on all rows that is seen on all of them.
-        """
-        one = scored or self.best
-        if getattr(self, "_tested", None) is not one.candidate:
-            rows = self.rows_of_test()
-            seed = self.seed % 2**31
-            left = leftover_of(one.candidate, rows.inputs, rows.target, rows.weight)
-            self._left = something_left(left, seed=seed) or any(
-                something_left(
-                    Leftover(way.data(rows).inputs, left.residual / way.scale(rows.inputs)),
-                    seed=seed,
-                )
-                for way in self.groups()[:1]
-                if len(way.exponents)
-            )
-            self._tested = one.candidate  # last: an interrupt must not leave it half done
+    def something_left(self) -> bool:
+        """Say whether what the best formula leaves can be predicted, at a glance."""
+        best = self.best.candidate
+        if getattr(self, "_tested", None) is not best:
+            self._left = self.is_left(best, self.data, left_at_a_glance)
+            self._tested = best  # last: an interrupt must not leave it half done
         return self._left
+
+    def is_left(self, candidate: Candidate, data: Data, test: Callable[..., bool]) -> bool:
+        """Say whether a test finds something in what a formula leaves.
+
+        Args:
+            candidate: The formula.
+            data: Rows.
+            test: Of what is left, such as :func:`wug.estimators.leftover.something_left`.
+        """
+        rows = data.rows(np.full(len(data.target), True), MOST_JUDGED)
+        left = leftover_of(candidate, rows.inputs, rows.target, rows.weight)
+        residual, seed = rows.target - candidate.predict(rows.inputs), self.seed % 2**31
+        return test(left, seed=seed) or any(
+            test(Leftover(way.data(rows).inputs, residual / way.scale(rows.inputs)), seed=seed)
+            for way in self.groups()[:1]
+            if len(way.exponents)
+        )
 
     def status(self, scored: Scored | None = None) -> Status:
         """Say what the search ended with.
@@ -258,5 +263,6 @@ class Search(FoundFormulas):
         if one.met or not can_be_tested(distinct, one.candidate.num_constants):
             return "undecided"
         with np.errstate(all="ignore"), threadpool_limits(1):
-            left = self.something_left(one)
-            return verdict(one, self.rows_of_test(), left, self.seed % 2**31)
+            rows = self.rows_of_test()
+            left = self.is_left(one.candidate, rows, something_left)
+            return verdict(one, rows, left, self.seed % 2**31)
