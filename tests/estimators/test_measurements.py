@@ -7,6 +7,7 @@ import sympy
 from wug.core.errors import UserError
 from wug.estimators import ArithmeticRegressor
 from wug.estimators.data import Data
+from wug.estimators.robust import spread_of
 from wug.estimators.screening import views
 
 X = np.random.default_rng(0).uniform(1, 5, (200, 3))
@@ -24,6 +25,31 @@ def test_five_wrong_rows_are_named() -> None:
     found = model(robust=True, time_budget=30).fit(X, target)
     assert str(found.expression_) == "x1*x2/x3" and found.outliers_.tolist() == wrong
     assert found.status_ == "exact"
+
+
+@pytest.mark.parametrize("level", [0.01, 0.1])
+def test_relative_noise_makes_no_outliers(level: float) -> None:
+    """Rows of 125 are off by more than rows of 1, and belong for all that."""
+    generator = np.random.default_rng(11)
+    wrong = np.sort(generator.permutation(200)[:5])
+    target = X[:, 0] ** 2 * X[:, 1] * (1 + level * generator.normal(size=200))
+    target[wrong] *= 10
+    found = model(robust=True, time_budget=5).fit(X, target)
+    assert found.outliers_.tolist() == wrong.tolist()
+    assert str(found.expression_) == "x1**2*x2" and found.status_ == "noisy"
+
+
+def test_the_spread_is_a_line_only_where_errors_grow() -> None:
+    """Known deviations: 1, and a tenth of the size; an eighth of the rows is wrong by far."""
+    generator = np.random.default_rng(12)
+    size = generator.uniform(0, 100, 4000)
+    noise = np.abs(generator.normal(size=4000))
+    wrong = np.where(np.arange(4000) % 8, 0.0, 1e4)
+    for scale in (np.ones(4000), 0.1 * size):
+        spread = spread_of(scale * noise + wrong, size)
+        near = size > 20
+        assert np.allclose(spread[near], scale[near], rtol=0.4)
+    assert np.ptp(spread_of(noise[:40], size[:40])) == 0
 
 
 def test_rows_without_weight_do_not_count() -> None:
@@ -174,3 +200,18 @@ def test_one_term_is_no_sum_anywhere() -> None:
         found = ArithmeticRegressor(functions=("exp", "tanh"), **options).fit(X, target)
         for one in found.equations_:
             assert not one.expression.has(sympy.Add), str(one)
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_no_sum_has_more_terms_than_allowed(most: int) -> None:
+    """Not the polynomial of the sum of four inputs either, nor what is below a root."""
+    x = np.random.default_rng(8).uniform(1, 3, (150, 4))
+    inside = np.sqrt(x[:, 0] + x[:, 1] + x[:, 2] + 1) * np.exp(x[:, 3])
+    for target in (x.sum(1), (x[:, 0] - 1) ** 4 * x[:, 1], inside):
+        options = {"time_budget": 3, "max_terms": most, "random_state": 0}
+        found = ArithmeticRegressor(functions=("exp", "sin"), **options).fit(x, target)
+        for one in found.equations_:
+            sums = one.expression.atoms(sympy.Add)
+            assert all(len(added.args) <= most for added in sums), str(one)
+    fourth = ArithmeticRegressor(max_terms=4, time_budget=5, random_state=0).fit(x, x.sum(1))
+    assert str(fourth.expression_) == "x1 + x2 + x3 + x4" and fourth.status_ == "exact"

@@ -85,8 +85,8 @@ def remarks(model: NamedRegressor, columns: ChosenColumns) -> list[str]:
         sentences.append(f"left out, rows that do not belong: {rows}")
         if model.loss == "absolute" and columns.errors is None and grows(model, columns):
             sentences.append(
-                "what is left grows with the target, so that large rows are left out too easily: "
-                "try --loss relative"
+                "what is left grows with the target; rows were judged by those of about their "
+                "size, but numbers are better known with --loss relative"
             )
     elif not model.robust and not met:
         far = far_rows(model, columns)
@@ -117,7 +117,7 @@ def far_rows(model: NamedRegressor, columns: ChosenColumns) -> list[int]:
     """Return the few rows that a formula of the front misses by far more than most; mostly none."""
     import numpy as np
 
-    from wug.estimators.search import IN_FEW_ROWS
+    from wug.estimators.verdict import IN_FEW_ROWS
 
     fewest: list[int] = []
     closest = IN_FEW_ROWS

@@ -49,7 +49,7 @@ def fit(
     loss: Literal["absolute", "relative"] = "absolute",
     robust: bool = False,
     select: Literal["best", "accuracy", "score"] = "best",
-    max_terms: int = 6,
+    max_terms: int | None = None,
     max_exponent: float = 6.0,
     seed: int = 0,
     drop_missing: bool = False,
@@ -77,13 +77,14 @@ def fit(
         robust: Leave out rows that do not belong to the law of the others, and name them.
         select: Which formula of the front: the shortest description of formula and errors, the
             smallest error, or the steepest fall of the error per node.
-        max_terms: Most terms of a sum.
+        max_terms: Most terms of any sum, inside of functions, too; a constant is a term. As many
+            as the data tell apart if not given.
         max_exponent: Largest exponent.
         seed: Of the rows that are held out, and of the search.
         drop_missing: Leave out rows with cells that are missing or infinite.
     """
     require_at_least("fit", "time", time, 0.1)
-    require_at_least("fit", "max_terms", max_terms, 1)
+    require_at_least("fit", "max_terms", 1 if max_terms is None else max_terms, 1)
     require_at_least("fit", "max_exponent", max_exponent, 0.5)
     chosen_functions = chosen_among(functions)
     if not operations:
@@ -157,7 +158,8 @@ def fit(
                 () if loss == "absolute" else ("--loss", loss),
                 ("--robust",) if robust else (),
                 () if select == "best" else ("--select", select),
-                ("--max-terms", max_terms, "--max-exponent", f"{max_exponent:g}", "--seed", seed),
+                () if max_terms is None else ("--max-terms", max_terms),
+                ("--max-exponent", f"{max_exponent:g}", "--seed", seed),
                 ("--drop-missing",) if drop_missing else (),
             )
             for word in words

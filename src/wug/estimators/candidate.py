@@ -7,6 +7,7 @@ further inputs: each is a function of a formula of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -244,6 +245,20 @@ def in_pi(value: float) -> tuple[Fraction, int] | None:
         if fraction is not None and abs(fraction.numerator) <= SIMPLEST:
             return fraction, power
     return None
+
+
+def as_printed(value: float) -> float:
+    """Return the simple number that a float is printed as, or the float itself.
+
+    Example:
+        >>> as_printed(160 / 9 - 4e-15) == 160 / 9, as_printed(3.1234567)
+        (True, 3.1234567)
+    """
+    fraction = as_fraction(value)
+    if fraction is not None:
+        return float(fraction)
+    found = in_pi(value)
+    return float(value) if found is None else float(found[0]) * math.pi ** found[1]
 
 
 def is_simple(value: float) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wug.estimators.candidate import FUNCTIONS, Array, Candidate, is_simple, real_power
+from wug.estimators.candidate import FUNCTIONS, Array, Candidate, as_printed, is_simple, real_power
 
 STEPS, MOST_STEPS = 4, 200
 # What a row counts for where a formula is not defined.
@@ -59,6 +59,13 @@ def with_constants(candidate: Candidate, values: Array) -> Candidate:
         candidate, exponents=exponents, coefficients=coefficients, powers=powers.copy(),
         functions=tuple(functions),
     )  # fmt: skip
+
+
+def with_printed_constants(candidate: Candidate) -> Candidate:
+    """Return the formula with each simple number as it is printed, to the last digit."""
+    return with_constants(
+        candidate, np.array([as_printed(value) for value in constants_of(candidate)])
+    )
 
 
 def free_constants(candidate: Candidate) -> NDArray[np.bool_]:

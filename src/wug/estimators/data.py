@@ -14,6 +14,8 @@ from wug.estimators.candidate import Array, Candidate, Function
 Mask = NDArray[np.bool_]
 
 MOST_ROWS = 5_000
+# Products of any powers in the longest sum that is searched, unless told otherwise.
+MOST_POWERS = 6
 # Numbers in the largest Jacobian: it bounds time and memory of an iteration.
 LARGEST_JACOBIAN = 3_000_000
 # Loss of a solution, relative to the target's norm, that ends a search.
@@ -28,16 +30,26 @@ class Limits:
         operations: Of add, sub, mul, div, pow and root.
         functions: Of those of :data:`wug.estimators.candidate.FUNCTIONS`.
         always_functions: Whether functions are tried even if arithmetic alone leaves only noise.
-        max_terms: Terms of a sum of products; with 1 no sum has more than a term, those inside of
-            functions included.
+        max_terms: Of any sum, those inside of functions and below powers included; a constant is a
+            term. Any number if not given.
         max_exponent: Largest magnitude of an exponent.
     """
 
     operations: frozenset[str] = frozenset(("add", "sub", "mul", "div", "pow", "root"))
     functions: tuple[str, ...] = ()
     always_functions: bool = False
-    max_terms: int = 6
+    max_terms: int | None = None
     max_exponent: float = 6.0
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether a sum may have two terms."""
+        return self.max_terms is None or self.max_terms > 1
+
+    @property
+    def most_powers(self) -> int:
+        """How many products of any powers are searched together at most."""
+        return MOST_POWERS if self.max_terms is None else self.max_terms
 
     def allow(self, candidate: Candidate) -> bool:
         """Say whether a candidate keeps to the limits."""
@@ -52,7 +64,7 @@ class Limits:
             and (has("pow") or (sizes[sizes % 1 == 0] <= 1).all())
             and (has("sub") or (candidate.coefficients >= 0).all())
             and (has("add") or ((candidate.coefficients > 0).sum(1) <= 1).all())
-            and (self.max_terms > 1 or ((candidate.coefficients != 0).sum(1) <= 1).all())
+            and (self.max_terms or np.inf) >= (candidate.coefficients != 0).sum(1).max(initial=0)
             and (has("mul") or self._is_linear(candidate))
             and all(self.allow(one.inner) for one in candidate.functions)
         )

@@ -13,28 +13,25 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
-from torch import nn
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from wug.analysis.formula import Certificate, Formula, certify
 from wug.core.errors import UserError
 from wug.estimators.candidate import Array
-from wug.estimators.chosen_columns import identifiers
 from wug.estimators.data import Limits
 from wug.estimators.exactness import UNIT, written_rounding
+from wug.estimators.fitted_formulas import FittedFormulas
 from wug.estimators.front import Equation, Front, Selection, choose, pick, without_twins
 from wug.estimators.own_formula import score_formula
-from wug.estimators.printed_constants import printed_constants
 from wug.estimators.readable import readable
 from wug.estimators.robust import outliers
 from wug.estimators.scoring import Scored
-from wug.estimators.search import Search, Status
+from wug.estimators.search import Search
 from wug.estimators.units import Measures, dimension_of
+from wug.estimators.verdict import Status
 
 __all__ = ["ArithmeticRegressor", "Equation", "Status", "score_formula"]
 
@@ -42,7 +39,7 @@ OPERATIONS = ("add", "sub", "mul", "div", "pow", "root")
 FUNCTIONS = ("exp", "log", "sin", "cos", "tanh")
 
 
-class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class ArithmeticRegressor(FittedFormulas, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Find a formula of arithmetic, powers and functions that holds outside the data.
 
     Args:
@@ -50,8 +47,9 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             exponents above 1) and ``root`` (fractional exponents).
         functions: Of ``exp``, ``log``, ``sin``, ``cos`` and ``tanh``, tried in any case; or
             ``"auto"``, all of them, but only once arithmetic alone was refused by the data.
-        max_terms: Terms of a sum of products; with 1 no formula has a sum, inside of functions
-            neither.
+        max_terms: Most terms of any sum in a formula, those inside of functions, roots and
+            denominators included; a constant is a term, so that with 1 there is no sum at all. If
+            not given, as many as the data tell apart (of products of any powers up to 6).
         max_exponent: Largest magnitude of an exponent.
         units: Of the inputs, such as ``("kg", "m/s")``: only formulas are searched whose units come
             out. Numbers are pure; a constant of nature is a column of its own.
@@ -78,8 +76,8 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         status_: Of the chosen formula: ``exact`` (met up to rounding), ``noisy`` (what is left
             looks like noise), ``approximate`` (close, but what is left is not noise),
             ``incomplete`` (something is left that no formula was found for), ``undecided`` (too few
-            distinct rows to tell) or ``none`` (the inputs do not explain the target); a list if
-            there are several outputs.
+            distinct rows to tell a rule from a coincidence, or noise from something else) or
+            ``none`` (the inputs do not explain the target); a list if there are several outputs.
         outliers_: Indices of the rows that a robust fit left out.
         interrupted_: Whether the search was interrupted (Ctrl-C); the front is what there was.
         n_features_in_: Number of inputs.
@@ -95,7 +93,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "operations": ["array-like", tuple],
         "functions": ["array-like", tuple, StrOptions({"auto"})],
-        "max_terms": [Interval(Integral, 1, None, closed="left")],
+        "max_terms": [Interval(Integral, 1, None, closed="left"), None],
         "max_exponent": [Interval(Real, 0, None, closed="neither")],
         "units": ["array-like", tuple, None],
         "target_unit": [str, "array-like", tuple, None],
@@ -114,7 +112,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         *,
         operations: Sequence[str] = OPERATIONS,
         functions: Sequence[str] | str = "auto",
-        max_terms: int = 6,
+        max_terms: int | None = None,
         max_exponent: float = 6.0,
         units: Sequence[str] | None = None,
         target_unit: str | Sequence[str] | None = None,
@@ -208,7 +206,7 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         self._fronts = fronts
         # Copies: constants and certificates are computed when somebody asks for them.
         self._rows = inputs.copy(), columns.copy(), counted
-        self._certificates: list[Certificate] | None = None
+        self._certificates = None
         self.status_ = statuses[0] if self._single else statuses
         self.outliers_ = left_out[0] if self._single else left_out
         return self
@@ -288,111 +286,6 @@ class ArithmeticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
             candidate=scored.candidate,
             exact=scored.exact,
         )
-
-    @property
-    def names_(self) -> list[str]:
-        """Names of the inputs, as they stand in formulas: those that came with them, or x1, ..."""
-        named = getattr(self, "feature_names_in_", None)
-        if named is not None:
-            return identifiers([str(name) for name in named])
-        return [f"x{index + 1}" for index in range(self.n_features_in_)]
-
-    @property
-    def _chosen(self) -> list[Equation]:
-        return [pick(front, None) for front in self._fronts]
-
-    def _one_or_all(self, values: Sequence[Any]) -> Any:
-        return values[0] if self._single else list(values)
-
-    @property
-    def equations_(self) -> Any:
-        """The front of each output."""
-        check_is_fitted(self, "status_")
-        return self._one_or_all(self._fronts)
-
-    @property
-    def expression_(self) -> Any:
-        """The chosen formula of each output."""
-        check_is_fitted(self, "status_")
-        return self._one_or_all([equation.expression for equation in self._chosen])
-
-    @property
-    def latex_(self) -> Any:
-        """The chosen formula of each output in LaTeX."""
-        import sympy
-
-        check_is_fitted(self, "status_")
-        return self._one_or_all([sympy.latex(equation.expression) for equation in self._chosen])
-
-    @property
-    def constants_(self) -> Any:
-        """The numbers of the chosen formula of each output that were taken from the data."""
-        check_is_fitted(self, "status_")
-        inputs, targets, weights = self._rows
-        found = [
-            printed_constants(equation.expression, self.names_, inputs, target, weight)
-            for equation, target, weight in zip(self._chosen, targets, weights, strict=True)
-        ]
-        return self._one_or_all(found)
-
-    @property
-    def certificate_(self) -> Any:
-        """What can be proven of the chosen formula of each output.
-
-        That its network of units spells it, how far rounding moved it on the data, where it is
-        defined, and within which bounds it stays on ten times the data's range.
-        """
-        check_is_fitted(self, "status_")
-        if self._certificates is None:
-            pairs = zip(self._chosen, self._rows[2], strict=True)
-            self._certificates = [self._certify(*pair) for pair in pairs]
-        return self._one_or_all(self._certificates)
-
-    def _certify(self, equation: Equation, weight: Array) -> Certificate:
-        from wug.estimators.network import network_of
-
-        candidate = equation.candidate
-        unrounded = candidate.unrounded
-        used = candidate.used_inputs()
-        if unrounded is not None:
-            used = used | unrounded.used_inputs()
-        indices = np.flatnonzero(used) if used.any() else np.array([0])
-        names = tuple(self.names_[index] for index in indices)
-        return certify(
-            network_of([candidate.of_inputs(indices)]),
-            Formula(expressions=(equation.expression,), names=names),
-            torch.from_numpy(self._rows[0][np.ix_(weight > 0, indices)]),
-            trained=None if unrounded is None else network_of([unrounded.of_inputs(indices)]),
-        )
-
-    def predict(self, X: ArrayLike, index: int | None = None) -> Array:
-        """Evaluate the formulas; NaN where one is not defined.
-
-        Args:
-            X: (row, in).
-            index: Of the formula on the front; the chosen one if not given.
-        """
-        check_is_fitted(self, "status_")
-        inputs = validate_data(self, X, reset=False, dtype=np.float64)
-        columns = [pick(front, index).candidate.predict(inputs) for front in self._fronts]
-        return columns[0] if self._single else np.stack(columns, 1)
-
-    def latex_table(self) -> Any:
-        """Return the front of each output as a LaTeX table."""
-        check_is_fitted(self, "status_")
-        return self._one_or_all([front.latex_table() for front in self._fronts])
-
-    def to_torch(self, index: int | None = None) -> nn.Module:
-        """Return the formulas as a network of arithmetic units, one output each, in float64.
-
-        Args:
-            index: Of the formula on the front; the chosen one if not given.
-        """
-        from wug.estimators.network import network_of
-
-        check_is_fitted(self, "status_")
-        network: nn.Module = network_of([pick(front, index).candidate for front in self._fronts])
-        return network
 
     def _repr_html_(self) -> str:
         if not hasattr(self, "status_"):

@@ -26,7 +26,7 @@ MEANINGS: Mapping[str, str] = {
     "exact": "every row is met up to rounding, also the outermost by a fit without them",
     "noisy": "what the formula leaves of the target looks like noise",
     "approximate": "the formula is close, but nothing says that it is the rule: keep to its range",
-    "undecided": "too few distinct rows, or levels of a column, to tell a rule from a coincidence",
+    "undecided": "too few distinct rows, or levels of a column, to tell a rule, or noise, for sure",
     "incomplete": "something is left in the target that no formula was found for",
     "none": "nothing was found that the inputs tell of the target",
 }

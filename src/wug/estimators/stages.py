@@ -52,7 +52,7 @@ class Stage:
 
 def first_stages(limits: Limits) -> Iterator[Stage]:
     """Yield what is tried on all inputs, however many."""
-    if limits.max_terms > 1:
+    if limits.has_sums:
         yield Stage([Polynomial(1)], may_end=False)
     if limits.operations & {"mul", "div", "pow", "root"}:
         yield Stage([Monomials(1)], may_end=False)
@@ -61,7 +61,7 @@ def first_stages(limits: Limits) -> Iterator[Stage]:
 def quick_stages(limits: Limits) -> Iterator[Stage]:
     """Yield what takes no time on a few of many inputs, and decides nothing."""
     yield from first_stages(limits)
-    if limits.max_terms > 1 and limits.operations & {"mul", "pow"}:
+    if limits.has_sums and limits.operations & {"mul", "pow"}:
         yield Stage([Polynomial(2), Polynomial(3)], may_end=False)
 
 
@@ -79,14 +79,14 @@ def later_stages(limits: Limits, num_inputs: int, *, curves: bool = False) -> It
         curves: Whether one input's curves are tried before a polynomial may end the search, which
             follows any of them through noise.
     """
-    operations, most = limits.operations, limits.max_terms
+    operations, most = limits.operations, limits.most_powers
     curves = curves and num_inputs == 1 and bool(limits.functions)
     if not operations & {"mul", "div", "pow", "root"}:
         return
     products = Stage([UnaryProducts(), Curves()], if_refused=True, once=True)
     if curves:
         products = Stage([UnaryProducts(), Curves(), Shifted()], once=True)
-    if not operations & {"add", "sub"} or most == 1:
+    if not operations & {"add", "sub"} or not limits.has_sums:
         yield Stage([UnaryProducts()], if_refused=True, once=True)
         return
     if num_inputs <= FEW_INPUTS:
