@@ -22,6 +22,7 @@ from wug.experiments.madsen2020._mnist import (
 from wug.experiments.madsen2020.mnist_product import CLAIMS, RIVALS
 from wug.models.image_fold import ImageFold
 from wug.records import Record
+from wug.sources.pictures import part_of
 from wug.stats.wilson import wilson
 from wug.study.catalog import make_catalog, success_series
 from wug.study.claims import Table
@@ -141,6 +142,25 @@ def test_looking_inside():
     found = look_inside(network, DigitSequences())
     assert found["sparsity"] == 0.25 and found["weight_of_state"] == 0.75
     assert "sparsity" not in look_inside(ImageFold(64, 1, cell="lstm"), DigitSequences())
+
+
+def test_a_network_for_products_is_not_asked_about_zeros():
+    x, digits = part_of("drawn", "", "validation")
+    known = {tuple(row.tolist()): int(digit) for row, digit in zip(x, digits, strict=True)}
+
+    class Reads(ImageFold):
+        """Knows every digit but 0."""
+
+        def reader(self, rows):
+            values = [known[tuple(row.tolist())] or 100 for row in rows]
+            return torch.tensor(values, dtype=torch.float32)[:, None]
+
+    network = ImageFold(64, 1, cell="product")
+    del network.reader
+    network.__class__ = Reads
+    network.anything = torch.nn.Parameter(torch.zeros(()))
+    assert look_inside(network, DigitSequences(operation="product"))["digit_value"] == 1
+    assert look_inside(network, DigitSequences(operation="sum"))["digit_value"] < 0
 
 
 @pytest.mark.parametrize("key", ["madsen2020.mnist_product", "madsen2020.mnist_sum"])

@@ -90,9 +90,11 @@ def look_inside(network: nn.Module, task: DigitSequences) -> dict[str, float]:
     """Measure how sparse the unit is, and how well the CNN's first number fits the digit."""
     fold: Any = network
     x, digits = part_of(task.data, "", "validation")
+    # Products have no zeros: what a network makes of them it was never told.
+    places = task.places("validation")[:NUM_FITTED]
     device = next(network.parameters()).device
-    numbers = fold.reader(x[:NUM_FITTED].to(device))[:, 0].double().numpy(force=True)
-    values = digits[:NUM_FITTED].double().numpy()
+    numbers = fold.reader(x[places].to(device))[:, 0].double().numpy(force=True)
+    values = digits[places].double().numpy()
     found = fits(numbers, values)
     if isinstance(fold.cell, ArithmeticCell):
         weights = fold.cell.weights(dict(fold.cell.named_parameters()))
