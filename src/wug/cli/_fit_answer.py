@@ -86,7 +86,7 @@ def remarks(model: NamedRegressor, columns: ChosenColumns) -> list[str]:
         if model.loss == "absolute" and columns.errors is None and grows(model, columns):
             sentences.append(
                 "what is left grows with the target; rows were judged by those of about their "
-                "size, but numbers are better known with --loss relative"
+                "size; for better numbers try --loss relative"
             )
     elif not model.robust and not met:
         far = far_rows(model, columns)
