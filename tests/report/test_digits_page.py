@@ -44,6 +44,16 @@ def test_pictures_numbers_and_values_are_there(tmp_path: Path, by_hand: SimpleNa
     assert "39" in body and "24" in body
 
 
+def test_networks_come_in_the_order_of_the_table(tmp_path: Path, by_hand: SimpleNamespace) -> None:
+    folder = by_hand.fill(tmp_path / "runs" / "demo" / "paper", "demo", 7, by_hand.catalog())
+    for name, unit in (("a-0.digits-1", "other"), ("b-0.digits-1", "nmu"), ("c-0.digits-1", "nau")):
+        labels = {"unit": unit, "operation": "mul"}
+        write_trace(folder, name, arrays(), {**ABOUT, "labels": labels})
+    pages = {page.path: page.body for page in make_pages(find_sources([folder]))[0]}
+    headings = re.findall(r"<h2>(.*?)</h2>", pages["digits-demo~paper.html"])
+    assert [heading.split()[0].lower() for heading in headings] == ["nau", "nmu", "other"]
+
+
 def test_without_the_right_values_nothing_is_marked() -> None:
     known = arrays()
     del known["digits"], known["targets"]

@@ -85,6 +85,15 @@ class RunSource:
         """Return the traces of a kind, by name."""
         return [trace for trace in self.traces if trace.kind == kind]
 
+    def place_of(self, trace: Trace) -> int:
+        """Return the place of a trace's network among the rows of the table; last if unknown."""
+        labels = trace.about.get("labels")
+        known = labels if isinstance(labels, Mapping) else {}
+        layout = self.catalog.get("layout") or {}
+        order = [tuple(row) for row in layout.get("row_order", ())]
+        row = tuple(known.get(name) for name in self.row_fields)
+        return order.index(row) if row in order else len(order)
+
     def name_of(self, trace: Trace) -> str:
         """Return what a trace's network is called: its model, its other labels and its seed."""
         labels, seed = trace.about.get("labels"), trace.about.get("seed")

@@ -21,6 +21,8 @@ MOST_PICTURES, MOST_SIDE, MOST_OUTPUTS = 100, 64, 16
 LARGEST = 1e30
 # A number that is further than this from its digit is marked.
 FAR = 0.5
+# From here on a number is written without decimals, up to here with all of its digits.
+THOUSAND, MANY_DIGITS = 1e3, 1e12
 
 LEAD = (
     "Every row is a picture of a sequence. The network in front makes a number of it, and the unit "
@@ -36,9 +38,9 @@ def make(sources: Sources) -> Iterator[Page]:
 
 
 def body(run: RunSource) -> Markup:
-    """Return one table for each sequence, by network."""
+    """Return one table for each sequence, by network in the order of the run's table."""
     sections, left_out = [], []
-    for trace in run.traces_of(KIND):
+    for trace in sorted(run.traces_of(KIND), key=run.place_of):
         try:
             sections.append(tag("section", tag("h2", run.name_of(trace)), sequence(trace)))
         except UnfitError as error:
@@ -99,10 +101,13 @@ def words(values: Any) -> str:
     """Write a few numbers.
 
     Example:
-        >>> words(np.array([0.123456, 120000.0]))
-        '0.123, 1.2e+05'
+        >>> words(np.array([0.123456, 9261.0, 120000000000000.0]))
+        '0.123, 9,261, 1.2e+14'
     """
-    return ", ".join(f"{value:.3g}" for value in np.atleast_1d(values))
+    return ", ".join(
+        f"{value:,.0f}" if THOUSAND <= abs(value) < MANY_DIGITS else f"{value:.3g}"
+        for value in np.atleast_1d(values)
+    )
 
 
 PAGE = PageKind(
