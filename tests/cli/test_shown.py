@@ -24,7 +24,14 @@ from wug.stats.comparison_table import ResultTable
 
 ROOT = Path(__file__).parents[2]
 FIXTURE = ROOT / "tests" / "fixtures" / "shown" / "before.json.xz"
-BEFORE: dict[str, dict[str, str]] = json.loads(lzma.decompress(FIXTURE.read_bytes()))
+# Results that made room for better ones.
+MOVED = {
+    "results/csordas2023.listops/laptop": "results/csordas2023.listops/laptop-batches-as-they-come"
+}
+BEFORE: dict[str, dict[str, str]] = {
+    MOVED.get(run, run): {way: said.replace(run, MOVED.get(run, run)) for way, said in ways.items()}
+    for run, ways in json.loads(lzma.decompress(FIXTURE.read_bytes())).items()
+}
 WAYS: dict[str, dict[str, Any]] = {
     "claims": {"claims": True},
     "json": {"json": True},
@@ -44,7 +51,8 @@ LATER = {
     "csordas2023.dnc_recall", "csordas2023.double_add",
     "csordas2023.efficiency", "csordas2023.expert_usage", "csordas2023.pcfg", "csordas2023.pkm",
     "csordas2023.scan_length", "csordas2023.sigma_moe", "csordas2023.top_k",
-    "faber2020.shortest_paths", "heim2020.epidemic", "heim2020.relevance_gate",
+    "faber2020.mnist_comparison", "faber2020.shortest_paths", "heim2020.epidemic",
+    "heim2020.relevance_gate", "madsen2020.mnist_product",
     "trask2018.programs", "wug.memory",
 }  # fmt: skip
 # Claims that came later.
@@ -69,10 +77,10 @@ GUARDED = {
 # shipped results have them.
 ON_PURPOSE: dict[tuple[str, str], str] = {
     (
-        f"results/csordas2023.{table}/laptop",
+        f"results/csordas2023.{run}",
         way,
     ): "the catalog, written anew, names its measures, without sparsity"
-    for table in ("ctl", "ctlpp_ar", "listops")
+    for run in ("ctl/laptop", "ctlpp_ar/laptop", "listops/laptop-batches-as-they-come")
     for way in ("json", "csv", "legacy", "sparsity")
 }
 # The published fit stops before it is at its maximum, and where it stops depends on the rounding of
